@@ -1,0 +1,81 @@
+/**
+ * Errors cross every boundary as code + message + hint; the exit status is derived at the
+ * CLI's edge. A message says what happened and names the value and the limit; the hint says
+ * what to do.
+ */
+
+export const ERROR_CODES = [
+  'INVALID_INPUT',
+  'NOT_FOUND',
+  'CONFLICT',
+  'KEY_CONFLICT',
+  'REFUSED',
+  'ENVIRONMENT',
+  'SCHEMA_NEWER',
+  'CORRUPT',
+  'TIMEOUT',
+  'VERSION_MISMATCH',
+  'INTERNAL',
+] as const;
+export type ErrorCode = (typeof ERROR_CODES)[number];
+
+/** Exit statuses of `lane` by error code (0 ok, 6 an awaited job not done, 130 interrupted apart). */
+export const EXIT_STATUS: Readonly<Record<ErrorCode, number>> = {
+  INVALID_INPUT: 1,
+  REFUSED: 2,
+  ENVIRONMENT: 3,
+  SCHEMA_NEWER: 3,
+  CORRUPT: 3,
+  VERSION_MISMATCH: 3,
+  INTERNAL: 3,
+  TIMEOUT: 4,
+  CONFLICT: 5,
+  KEY_CONFLICT: 5,
+  NOT_FOUND: 5,
+};
+
+/** The wire and JSON form of an error. */
+export interface ErrorData {
+  code: ErrorCode;
+  message: string;
+  hint: string | null;
+}
+
+export class LanewayError extends Error {
+  override readonly name = 'LanewayError';
+  readonly code: ErrorCode;
+  readonly hint: string | null;
+
+  constructor(code: ErrorCode, message: string, hint: string | null = null, options?: ErrorOptions) {
+    super(message, options);
+    this.code = code;
+    this.hint = hint;
+  }
+
+  toData(): ErrorData {
+    return { code: this.code, message: this.message, hint: this.hint };
+  }
+}
+
+/** JSON-RPC error number of every Laneway error; the code that matters is in `error.data`. */
+export const RPC_ERROR = -32_050;
+
+/** Whatever was thrown, as data fit for a user: an unknown error keeps its message, never its stack. */
+export function toErrorData(error: unknown): ErrorData {
+  if (error instanceof LanewayError) return error.toData();
+  const data = (error as { data?: unknown } | null)?.data;
+  if (isErrorData(data)) return data;
+  const message = error instanceof Error ? error.message : String(error);
+  return { code: 'INTERNAL', message, hint: null };
+}
+
+/** An error made of its wire form. */
+export function fromErrorData(data: ErrorData): LanewayError {
+  return new LanewayError(data.code, data.message, data.hint);
+}
+
+function isErrorData(value: unknown): value is ErrorData {
+  if (typeof value !== 'object' || value === null) return false;
+  const { code, message } = value as Record<string, unknown>;
+  return typeof message === 'string' && (ERROR_CODES as readonly unknown[]).includes(code);
+}
