@@ -57,7 +57,8 @@ export interface NotificationType<P> {
   readonly _?: P;
 }
 export type Params<T> = T extends RequestType<infer P, unknown> ? P : T extends NotificationType<infer N> ? N : never;
-export type Result<T> = T extends RequestType<never, infer R> ? R : T extends RequestType<infer _P, infer R> ? R : never;
+export type Result<T> =
+  T extends RequestType<never, infer R> ? R : T extends RequestType<infer _P, infer R> ? R : never;
 
 const request = <P, R>(method: string): RequestType<P, R> => ({ method });
 const notification = <P>(method: string): NotificationType<P> => ({ method });
@@ -183,7 +184,11 @@ export const Cancel = request<{ selection: Selection }, { results: (JobResult & 
   'laneway/cancel',
 );
 export const Retry = request<
-  { selection: Selection; force?: boolean; /** Also revive what this job's death had settled. */ withDependents?: boolean },
+  {
+    selection: Selection;
+    force?: boolean;
+    /** Also revive what this job's death had settled. */ withDependents?: boolean;
+  },
   { results: JobResult[] }
 >('laneway/retry');
 export const Rerun = request<{ jobs: JobRef[] }, { jobs: Job[]; results: JobResult[] }>('laneway/rerun');
@@ -298,7 +303,36 @@ export const Finishing = notification<{ reason: string; running: number }>('lane
 
 /** Every message, for the page that documents them and the test that compares it with this file. */
 export const MESSAGES = {
-  Add, List, Show, StatusRequest, Output, Follow, FollowStop, LogGrew, Cancel, Retry, Rerun, Bump, Wait,
-  Events, Subscribe, Unsubscribe, EventsHint, Timeline, Spans, Lanes, LanesSet, LanesRemove, Pause, Resume,
-  Prune, Doctor, SettingsGet, SettingsSet, ServerStatus, ServerStop, Poke, Finishing,
+  Add,
+  List,
+  Show,
+  StatusRequest,
+  Output,
+  Follow,
+  FollowStop,
+  LogGrew,
+  Cancel,
+  Retry,
+  Rerun,
+  Bump,
+  Wait,
+  Events,
+  Subscribe,
+  Unsubscribe,
+  EventsHint,
+  Timeline,
+  Spans,
+  Lanes,
+  LanesSet,
+  LanesRemove,
+  Pause,
+  Resume,
+  Prune,
+  Doctor,
+  SettingsGet,
+  SettingsSet,
+  ServerStatus,
+  ServerStop,
+  Poke,
+  Finishing,
 } as const;

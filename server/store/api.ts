@@ -175,16 +175,9 @@ export interface Transitions {
   /** Validated requests in; all or none. Throws INVALID_INPUT, NOT_FOUND (needs) and KEY_CONFLICT. */
   add(tx: Tx, requests: AddRequest[], caller: Caller): { ids: number[]; deduplicated: number[] };
   /** Fill up to `limit` free slots in claim order. */
-  claim(
-    tx: Tx,
-    args: { workerId: string; lanes: string[] | null; slots: number | null; limit: number },
-  ): Claimed[];
+  claim(tx: Tx, args: { workerId: string; lanes: string[] | null; slots: number | null; limit: number }): Claimed[];
   /** Record the process and its log files once it runs. False: ownership was lost. */
-  started(
-    tx: Tx,
-    owner: Owner,
-    process: ProcessIdentity & { stdoutPath: string; stderrPath: string },
-  ): boolean;
+  started(tx: Tx, owner: Owner, process: ProcessIdentity & { stdoutPath: string; stderrPath: string }): boolean;
   finish(tx: Tx, owner: Owner, end: AttemptEnd): FinishResult;
   cancel(tx: Tx, selection: Selection): { results: (JobResult & { wasRunning: boolean })[]; more: boolean };
   retry(
@@ -261,7 +254,10 @@ export interface Queries {
   lanes(r: Reader): Lane[];
   lane(r: Reader, name: string): Lane | null;
   workers(r: Reader): Worker[];
-  events(r: Reader, args: { since: number; jobId: number | null; limit: number }): { events: JobEvent[]; cursor: number };
+  events(
+    r: Reader,
+    args: { since: number; jobId: number | null; limit: number },
+  ): { events: JobEvent[]; cursor: number };
   cursor(r: Reader): number;
   timeline(
     r: Reader,
@@ -273,7 +269,10 @@ export interface Queries {
   nextDue(r: Reader, lanes: string[] | null): number | null;
   runningAttempts(r: Reader): RunningAttempt[];
   /** Running jobs of this worker that somebody asked to cancel, or whose ownership moved. */
-  ownedState(r: Reader, workerId: string): { jobId: number; attempt: number; fence: number; cancelRequested: boolean }[];
+  ownedState(
+    r: Reader,
+    workerId: string,
+  ): { jobId: number; attempt: number; fence: number; cancelRequested: boolean }[];
   /** Something is blocked, queued or running. */
   anyLive(r: Reader): boolean;
   /** True while work of these lanes is running, retrying, or due in a lane that is not paused. */

@@ -1,0 +1,53 @@
+/**
+ * What the server's bundle offers to a client that runs it in its own process (`--direct`,
+ * `lane work`, the in-job verbs, `doctor`). Clients never import the server: they load
+ * `dist/server.js` at run time and know it by this interface alone.
+ */
+import type { Connection } from './connection.ts';
+import type { Attempt, Check, JobState } from './job.ts';
+
+export interface WorkOptions {
+  workspace: string;
+  lanes: string[] | null;
+  slots: number | null;
+  concurrency: number | null;
+  /** Run one job, then end. */
+  once: boolean;
+  /** End when the worker's lanes hold nothing running, retrying or due. */
+  drain: boolean;
+  idleTimeoutMs: number | null;
+  /** Called for every attempt that ended here. */
+  onFinished(line: {
+    jobId: number;
+    attempt: number;
+    state: Attempt['state'];
+    exitCode: number | null;
+    durationMs: number;
+    jobState: JobState;
+  }): void;
+  /** First abort: drain (no new claims). Second: stop the jobs' groups with their grace. */
+  drainSignal: AbortSignal;
+  stopSignal: AbortSignal;
+}
+
+/** The running job a process finds itself in, from `LANEWAY_*`. */
+export interface InJob {
+  workspace: string;
+  jobId: number;
+  attempt: number;
+  fence: number;
+  workerId: string;
+}
+
+export interface ServerModule {
+  /** A session in this process: the same handlers, no socket. Jobs run only while one asks `run` or waits. */
+  openDirect(options: { workspace: string; execute: boolean }): Promise<Connection>;
+  work(options: WorkOptions): Promise<void>;
+  /** Checks what can be checked even when the database cannot be opened. */
+  doctor(options: { workspace: string; deep: boolean }): Promise<{ ok: boolean; checks: Check[] }>;
+  /** The stored stdout of a finished stage, else null. */
+  readCheckpoint(job: InJob, name: string): Promise<Uint8Array | null>;
+  writeCheckpoint(job: InJob, name: string, stdout: Uint8Array): Promise<void>;
+  /** Record a durable sleep; `elapsed` when it is over and the job may go on. */
+  recordSleep(job: InJob, name: string, durationMs: number): Promise<{ elapsed: boolean; until: number }>;
+}
