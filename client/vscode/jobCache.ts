@@ -1,0 +1,1 @@
+export interface JobCache { readonly cursor: number }
