@@ -4,7 +4,8 @@
  * `dist/server.js` at run time and know it by this interface alone.
  */
 import type { Connection } from './connection.ts';
-import type { Attempt, Check, JobState } from './job.ts';
+import type { Attempt, Check, JobState, Workspace } from './job.ts';
+import type { Env } from './paths.ts';
 
 export interface WorkOptions {
   workspace: string;
@@ -50,4 +51,15 @@ export interface ServerModule {
   writeCheckpoint(job: InJob, name: string, stdout: Uint8Array): Promise<void>;
   /** Record a durable sleep; `elapsed` when it is over and the job may go on. */
   recordSleep(job: InJob, name: string, durationMs: number): Promise<{ elapsed: boolean; until: number }>;
+  /** Every workspace that has a queue under the state home, by path. Starts no server. */
+  workspacesList(options: { env: Env }): Promise<Workspace[]>;
+  /**
+   * The queue of `from` becomes that of `to`: after a project was moved or renamed. A server that still
+   * runs on it is asked to end first. Throws NOT_FOUND (no queue there) and CONFLICT (live work, or a queue at `to`).
+   */
+  workspacesMove(options: { from: string; to: string; env: Env }): Promise<Workspace>;
+  /** Delete a queue with its logs. Throws NOT_FOUND, and CONFLICT while something runs unless `force`. */
+  workspacesRemove(options: { path: string; force: boolean; env: Env }): Promise<Workspace>;
+  /** Let the different folder that now stands at an old path have the queue found there. */
+  workspacesAdopt(options: { path: string; env: Env }): Promise<Workspace>;
 }
