@@ -6,11 +6,11 @@
  *     <home>/workspaces/<hash16>/   queue.db lock.db workspace.json server.json server.log logs/
  *     <runtime>/laneway-<uid>/<hash16>.sock
  */
-import { createHash } from 'node:crypto';
 import fs from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import { LanewayError } from './errors.ts';
+import { sha256Hex } from './sha256.ts';
 
 export type Env = Readonly<Record<string, string | undefined>>;
 
@@ -227,5 +227,5 @@ function absolute(value: string, name: string): string {
 }
 
 function sha16(text: string): string {
-  return createHash('sha256').update(text).digest('hex').slice(0, 16);
+  return sha256Hex(text).slice(0, 16);
 }
