@@ -208,7 +208,9 @@ export interface Transitions {
   sleep(tx: Tx, owner: Owner, name: string, durationMs: number): { elapsed: boolean; until: number };
   /**
    * One bounded step of pruning: rows first, the log files named are the caller's to delete
-   * afterwards and are remembered until `prunedFiles` confirms them.
+   * afterwards and are remembered until `prunedFiles` confirms them. Takes terminal jobs of
+   * `states` that ended before `before`, and with `overBytes` also the oldest while the logs kept
+   * are more bytes than that limit. The same arguments again while `more`.
    */
   prune(
     tx: Tx,
@@ -225,7 +227,14 @@ export interface Queries {
   /** Throws NOT_FOUND, or INVALID_INPUT for something that is no reference. */
   resolve(r: Reader, ref: JobRef): number;
   job(r: Reader, id: number): Job | null;
+  /** In the order of `ids`; those that do not exist are left out. */
   jobs(r: Reader, ids: number[]): Job[];
+  /**
+   * One page. Work is bounded: with `tags`, `text` or `key` a page may hold fewer than `limit` jobs
+   * (even none) and still name a `nextCursor`: ask on until there are enough or it is null.
+   * `order: 'claim'` lists waiting jobs only: the due ones, then the delayed, then the blocked.
+   * Throws INVALID_INPUT for a cursor that no page gave.
+   */
   list(
     r: Reader,
     args: {
@@ -240,8 +249,8 @@ export interface Queries {
       order?: 'newest' | 'claim' | null;
     },
   ): { jobs: Job[]; nextCursor: string | null };
-  /** Ids a selection means, in id order, at most `limit`. */
-  select(r: Reader, selection: Selection, limit: number): number[];
+  /** Ids a selection means, in id order, at most `limit`; with `after`, only greater ones. */
+  select(r: Reader, selection: Selection, limit: number, after?: number): number[];
   attempts(r: Reader, jobId: number): Attempt[];
   attempt(r: Reader, jobId: number, number: number | null): Attempt | null;
   needs(r: Reader, jobId: number): Job[];
@@ -268,7 +277,7 @@ export interface Queries {
   /** Due time of the next job that is not yet due in a lane that could take it; null: none. */
   nextDue(r: Reader, lanes: string[] | null): number | null;
   runningAttempts(r: Reader): RunningAttempt[];
-  /** Running jobs of this worker that somebody asked to cancel, or whose ownership moved. */
+  /** Every running job this worker owns now. What it runs and is not here (or has another fence) has moved. */
   ownedState(
     r: Reader,
     workerId: string,
@@ -281,6 +290,11 @@ export interface Queries {
   filesToDelete(r: Reader, limit: number): string[];
   /** Bytes of logs the rows know of. */
   logBytes(r: Reader): number;
+  /** What `prune` by age would delete, one bounded page: add up until `nextCursor` is null. */
+  prunable(
+    r: Reader,
+    args: { before: number; states: StateFilter[]; limit: number; cursor: string | null },
+  ): { jobs: number; bytes: number; nextCursor: string | null };
   /** Every invariant. */
   check(r: Reader, deep: boolean): Check[];
 }

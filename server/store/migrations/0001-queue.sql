@@ -116,8 +116,9 @@ CREATE TABLE job_runtime (
 -- The claim order of a lane, read from the index alone. Terminal, delayed and blocked jobs are not in it.
 CREATE INDEX runtime_claim ON job_runtime (lane, priority DESC, next_run_at, job_id)
   WHERE state = 'queued' AND due = 1;
-CREATE INDEX runtime_delayed ON job_runtime (next_run_at, job_id) WHERE state = 'queued' AND due = 0;
-CREATE INDEX runtime_state ON job_runtime (state, job_id);
+CREATE INDEX runtime_delayed ON job_runtime (next_run_at, job_id, lane, backing_off) WHERE state = 'queued' AND due = 0;
+-- Lists by state and phase: each (state, due, backing_off) is one run of ids, the lane beside it.
+CREATE INDEX runtime_state ON job_runtime (state, due, backing_off, job_id, lane);
 CREATE INDEX runtime_worker ON job_runtime (worker_id, job_id) WHERE state = 'running';
 CREATE UNIQUE INDEX runtime_key ON job_runtime (key) WHERE key IS NOT NULL;
 
@@ -141,8 +142,9 @@ CREATE TABLE job_outcomes (
   CHECK ((state = 'done') = (reason IS NULL)),
   CHECK (settled_by IS NULL OR reason = 'dependency')
 );
-CREATE INDEX outcomes_state ON job_outcomes (state, job_id);
-CREATE INDEX outcomes_age ON job_outcomes (finished_at, job_id);
+CREATE INDEX outcomes_state ON job_outcomes (state, job_id, lane);
+-- Retention takes the oldest of some states: those of other states are not even looked at.
+CREATE INDEX outcomes_age ON job_outcomes (state, finished_at, job_id);
 
 CREATE TRIGGER runtime_excludes_outcome BEFORE INSERT ON job_runtime
 WHEN EXISTS (SELECT 1 FROM job_outcomes WHERE job_id = NEW.job_id) BEGIN
