@@ -126,15 +126,19 @@ export interface Claimed extends Owner {
   failures: number;
 }
 
+/** Bytes of an attempt's logs; null when unknown. The same file counts for both unless split. */
+export interface LogSizes {
+  stdoutBytes: number | null;
+  stderrBytes: number | null;
+}
+
 /** How an attempt ended, as the worker saw it. */
-export interface AttemptEnd {
+export interface AttemptEnd extends LogSizes {
   kind: 'exited' | 'timed_out' | 'log_limit' | 'spawn_failed' | 'machine_trouble' | 'stopped';
   exitCode: number | null;
   signal: string | null;
   /** For a person: why it could not start, what the machine lacked. */
   error: string | null;
-  stdoutBytes: number | null;
-  stderrBytes: number | null;
   /** False when exit 0 was seen before any signal was sent. */
   signalled: boolean;
 }
@@ -176,8 +180,15 @@ export interface Transitions {
   add(tx: Tx, requests: AddRequest[], caller: Caller): { ids: number[]; deduplicated: number[] };
   /** Fill up to `limit` free slots in claim order. */
   claim(tx: Tx, args: { workerId: string; lanes: string[] | null; slots: number | null; limit: number }): Claimed[];
-  /** Record the process and its log files once it runs. False: ownership was lost. */
-  started(tx: Tx, owner: Owner, process: ProcessIdentity & { stdoutPath: string; stderrPath: string }): boolean;
+  /**
+   * Record the process and its log files once it runs. False: ownership was lost. A reaper calls
+   * it too, for an attempt whose worker died before it could: the pid is null when it had ended.
+   */
+  started(
+    tx: Tx,
+    owner: Owner,
+    process: { pid: number | null; startTime: string | null; stdoutPath: string; stderrPath: string },
+  ): boolean;
   finish(tx: Tx, owner: Owner, end: AttemptEnd): FinishResult;
   cancel(tx: Tx, selection: Selection): { results: (JobResult & { wasRunning: boolean })[]; more: boolean };
   retry(
@@ -196,7 +207,7 @@ export interface Transitions {
   /** Reap step 1: ownership moves to the reaper, fence+1 on both rows. Null: it was finished or taken meanwhile. */
   takeOver(tx: Tx, owner: Owner, reaperId: string): Owner | null;
   /** Reap step 3, after the group is confirmed gone. */
-  closeReaped(tx: Tx, owner: Owner): FinishResult;
+  closeReaped(tx: Tx, owner: Owner, sizes?: LogSizes): FinishResult;
   setLane(tx: Tx, name: string, settings: LaneSettings): void;
   removeLane(tx: Tx, name: string): Lane;
   pause(tx: Tx, lanes: string[]): void;
