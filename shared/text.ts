@@ -1,0 +1,117 @@
+/**
+ * Text that came from elsewhere, made fit for a terminal or a tree: control characters visibly
+ * escaped, widths as a terminal draws them, cuts that never split a character.
+ */
+
+/**
+ * What must not reach a terminal raw: C0, DEL and C1, line separators, the controls that reorder
+ * text, invisible spaces and marks, and halves of surrogate pairs. A joiner between emoji stays.
+ */
+const HIDDEN =
+  // eslint-disable-next-line no-control-regex -- control characters are what this is about
+  /[\u0000-\u001f\u007f-\u009f\u00ad\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb]|[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]/g;
+
+const NAMED: Readonly<Record<string, string>> = { '\n': '\\n', '\r': '\\r', '\t': '\\t', '\u001b': '\\e' };
+
+/** The text with every control or invisible character written visibly: `\n`, `\e`, `\x07`, `\u202e`. */
+export function escapeControls(text: string): string {
+  return text.replace(HIDDEN, (char) => {
+    const named = NAMED[char];
+    if (named !== undefined) return named;
+    const code = char.charCodeAt(0);
+    return code < 0x100 ? `\\x${code.toString(16).padStart(2, '0')}` : `\\u${code.toString(16).padStart(4, '0')}`;
+  });
+}
+
+/** A value as error messages name it: in quotes, escaped, cut at 60 columns. */
+export function quoteValue(value: unknown): string {
+  const text = typeof value === 'string' ? `"${escapeControls(value)}"` : describe(value);
+  return truncate(text, 60);
+}
+
+function describe(value: unknown): string {
+  if (value === undefined) return 'nothing';
+  try {
+    return escapeControls(JSON.stringify(value) ?? String(value));
+  } catch {
+    return escapeControls(String(value));
+  }
+}
+
+// eslint-disable-next-line no-control-regex -- plain ASCII is the fast way
+const ASCII = /^[\u0000-\u007f]*$/;
+const ZERO = /^[\p{Mn}\p{Me}\p{Cf}]$/u;
+const EMOJI = /\p{Emoji_Presentation}|\ufe0f/u;
+const segmenter = new Intl.Segmenter('en', { granularity: 'grapheme' });
+
+/** First and last code points that terminals draw two columns wide (Unicode's W and F, by block). */
+const WIDE: readonly (readonly [number, number])[] = [
+  [0x1100, 0x115f],
+  [0x2329, 0x232a],
+  [0x2e80, 0x303e],
+  [0x3041, 0x33ff],
+  [0x3400, 0x4dbf],
+  [0x4e00, 0x9fff],
+  [0xa000, 0xa4cf],
+  [0xa960, 0xa97f],
+  [0xac00, 0xd7a3],
+  [0xf900, 0xfaff],
+  [0xfe10, 0xfe19],
+  [0xfe30, 0xfe6f],
+  [0xff00, 0xff60],
+  [0xffe0, 0xffe6],
+  [0x16fe0, 0x18cff],
+  [0x1aff0, 0x1b2ff],
+  [0x1f200, 0x1f2ff],
+  [0x20000, 0x3fffd],
+];
+
+function graphemeWidth(grapheme: string): number {
+  if (EMOJI.test(grapheme)) return 2;
+  const code = grapheme.codePointAt(0) ?? 0;
+  if (ZERO.test(String.fromCodePoint(code))) return 0;
+  return WIDE.some(([first, last]) => code >= first && code <= last) ? 2 : 1;
+}
+
+/** Columns a terminal needs for the text, which holds no control characters. */
+export function displayWidth(text: string): number {
+  if (ASCII.test(text)) return text.length;
+  let width = 0;
+  for (const { segment } of segmenter.segment(text)) width += graphemeWidth(segment);
+  return width;
+}
+
+/** The text cut to at most `width` columns, ending in `…` when something was cut. */
+export function truncate(text: string, width: number): string {
+  if (ASCII.test(text)) return text.length <= width ? text : width < 1 ? '' : `${text.slice(0, width - 1)}…`;
+  // A grapheme of a long text need not be counted to its end to know that it does not fit.
+  let used = 0;
+  let fits = '';
+  for (const { segment } of segmenter.segment(text)) {
+    const next = graphemeWidth(segment);
+    if (used + next > width) {
+      if (width < 1) return '';
+      return `${cut(fits, width - 1)}…`;
+    }
+    used += next;
+    fits += segment;
+  }
+  return text;
+}
+
+function cut(text: string, width: number): string {
+  let used = 0;
+  let kept = '';
+  for (const { segment } of segmenter.segment(text)) {
+    used += graphemeWidth(segment);
+    if (used > width) break;
+    kept += segment;
+  }
+  return kept;
+}
+
+/** The text filled with spaces to `width` columns; longer text stays as it is. */
+export function pad(text: string, width: number, align: 'left' | 'right' = 'left'): string {
+  const space = ' '.repeat(Math.max(0, width - displayWidth(text)));
+  return align === 'left' ? text + space : space + text;
+}
