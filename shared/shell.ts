@@ -85,7 +85,7 @@ export function parsePosix(text: string): CommandLine {
     }
     if (char === "'") {
       const close = body.indexOf("'", i + 1);
-      if (close < 0) throw unfinished("a ' that is never closed", "Close it, or write it as \\' or inside \"…\".");
+      if (close < 0) throw unfinished("a ' that is never closed", 'Close it, or write it as \\\' or inside "…".');
       word = (word ?? '') + body.slice(i + 1, close);
       plain = false;
       i = close;

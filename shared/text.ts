@@ -31,11 +31,8 @@ export function quoteValue(value: unknown): string {
 
 function describe(value: unknown): string {
   if (value === undefined) return 'nothing';
-  try {
-    return escapeControls(JSON.stringify(value) ?? String(value));
-  } catch {
-    return escapeControls(String(value));
-  }
+  if (typeof value === 'number' || typeof value === 'bigint') return `${value}`;
+  return escapeControls(JSON.stringify(value) ?? `a ${typeof value}`);
 }
 
 // eslint-disable-next-line no-control-regex -- plain ASCII is the fast way
