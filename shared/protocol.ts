@@ -46,6 +46,20 @@ export interface Welcome {
   cursor: number;
 }
 
+/**
+ * `data` of the VERSION_MISMATCH error that answers `initialize` when the protocols differ. A
+ * server that meets a newer client finishes at once (claims no more, ends when its running jobs
+ * do, closes that client's socket only then), so the client waits for the close and starts its own.
+ * A request sent together with such an `initialize` is never carried out.
+ */
+export interface Mismatch extends ErrorData {
+  /** The server's. */
+  protocol: number;
+  version: string;
+  /** Jobs the server still waits for. */
+  running: number;
+}
+
 /** A request and its answer. The type parameters are phantom: they exist for the compiler. */
 export interface RequestType<P, R> {
   readonly method: string;
