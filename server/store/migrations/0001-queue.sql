@@ -117,8 +117,9 @@ CREATE TABLE job_runtime (
 CREATE INDEX runtime_claim ON job_runtime (lane, priority DESC, next_run_at, job_id)
   WHERE state = 'queued' AND due = 1;
 CREATE INDEX runtime_delayed ON job_runtime (next_run_at, job_id, lane, backing_off) WHERE state = 'queued' AND due = 0;
--- Lists by state and phase: each (state, due, backing_off) is one run of ids, the lane beside it.
-CREATE INDEX runtime_state ON job_runtime (state, due, backing_off, job_id, lane);
+-- Lists by state and phase: 'queued00' scheduled, 'queued01' retrying, 'queued10' due; each is one run of ids,
+-- the lane beside it. An expression, so that no query about state or due prefers this index to its own.
+CREATE INDEX runtime_phase ON job_runtime (state || due || backing_off, job_id, lane);
 CREATE INDEX runtime_worker ON job_runtime (worker_id, job_id) WHERE state = 'running';
 CREATE UNIQUE INDEX runtime_key ON job_runtime (key) WHERE key IS NOT NULL;
 
