@@ -1,0 +1,55 @@
+/**
+ * `node test/vscode/host/main.ts suite|ui --results FILE [--screenshots] [--vsix FILE] [--only TEXT]`
+ *
+ * Runs the extension-host tests (`suite`) or the journeys through the window (`ui`) in a real
+ * editor. Prints a line per test, writes `{passed, failed: [names], skipped}` to FILE, and ends
+ * with 0 only when every test passed.
+ */
+import path from 'node:path';
+import { parseArgs } from 'node:util';
+import { stopAll } from './processes.ts';
+import { failedResults, type Results, writeResults } from './report.ts';
+import { messageOf, say } from './steps.ts';
+import { runSuite } from './suite.ts';
+import { runUi } from './ui.ts';
+
+const { values, positionals } = parseArgs({
+  allowPositionals: true,
+  options: {
+    results: { type: 'string' },
+    screenshots: { type: 'boolean', default: false },
+    vsix: { type: 'string' },
+    only: { type: 'string' },
+  },
+});
+const mode = positionals[0];
+
+async function main(): Promise<number> {
+  if (mode !== 'suite' && mode !== 'ui') {
+    process.stderr.write(
+      'usage: node test/vscode/host/main.ts suite|ui [--results FILE] [--screenshots] [--vsix FILE] [--only TEXT]\n',
+    );
+    return 1;
+  }
+  let results: Results;
+  try {
+    const vsix = values.vsix === undefined ? undefined : path.resolve(values.vsix);
+    results =
+      mode === 'suite'
+        ? await runSuite({ vsix })
+        : await runUi({ vsix, screenshots: values.screenshots, only: values.only });
+  } catch (error) {
+    process.stdout.write(`not ok the editor for ${mode}\n${messageOf(error).replace(/^/gm, '    ')}\n`);
+    results = failedResults(`the editor for ${mode}`);
+  }
+  if (values.results !== undefined) writeResults(path.resolve(values.results), results);
+  say(`${mode}: ${results.passed} passed, ${results.failed.length} failed, ${results.skipped} skipped`);
+  return results.failed.length === 0 && results.passed > 0 ? 0 : 1;
+}
+
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
+  process.once(signal, () => void stopAll().finally(() => process.exit(130)));
+}
+const code = await main();
+await stopAll();
+process.exit(code);

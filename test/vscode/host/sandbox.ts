@@ -1,0 +1,85 @@
+/**
+ * A world for one editor: a folder to open, a state home and a runtime folder of its own. It is
+ * left by ending the queue's server and every job with it, so nothing outlives a test.
+ */
+import { existsSync } from 'node:fs';
+import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { freshFolder, node24, removeFolder, ROOT } from './places.ts';
+import { run } from './processes.ts';
+
+export interface Sandbox {
+  /** The folder to open, with a task and an npm script in it. */
+  readonly workspace: string;
+  readonly home: string;
+  /** The environment of the editor. */
+  readonly env: NodeJS.ProcessEnv;
+  /** Runs `lane` on the workspace. @returns its stdout. */
+  lane(...args: string[]): Promise<string>;
+  remove(): Promise<void>;
+}
+
+const FILES: Record<string, string> = {
+  'package.json': JSON.stringify({ name: 'sample', private: true, scripts: { greet: 'echo hello from a script' } }),
+  '.vscode/tasks.json': JSON.stringify({
+    version: '2.0.0',
+    tasks: [{ label: 'say hi', type: 'shell', command: 'echo hi from a task' }],
+  }),
+  'notes.txt': 'echo from a selection\n',
+};
+
+export async function createSandbox(name: string): Promise<Sandbox> {
+  const folder = await freshFolder(name);
+  const workspace = path.join(folder, 'project');
+  const home = path.join(folder, 'home');
+  const runtime = path.join(folder, 'run');
+  for (const made of [workspace, home, runtime]) await mkdir(made, { recursive: true, mode: 0o700 });
+  for (const [file, text] of Object.entries(FILES)) {
+    await mkdir(path.dirname(path.join(workspace, file)), { recursive: true });
+    await writeFile(path.join(workspace, file), text);
+  }
+  const env: NodeJS.ProcessEnv = {
+    ...process.env,
+    LANEWAY_HOME: home,
+    LANEWAY_RUNTIME: runtime,
+    LANEWAY_TEST: '1',
+    PATH: `${path.dirname(node24())}${path.delimiter}${process.env['PATH'] ?? ''}`,
+  };
+  for (const inherited of Object.keys(env)) {
+    if (/^(VSCODE_|ELECTRON_|npm_)/.test(inherited) || inherited === 'LANEWAY_WORKSPACE') delete env[inherited];
+  }
+  const lane = (...args: string[]): Promise<string> =>
+    run(node24(), [path.join(ROOT, 'dist/cli.js'), '--workspace', workspace, ...args], {
+      cwd: workspace,
+      env,
+      signal: AbortSignal.timeout(60_000),
+    });
+  return {
+    workspace,
+    home,
+    env,
+    lane,
+    remove: async () => {
+      if (existsSync(path.join(ROOT, 'dist/cli.js'))) {
+        await lane('server', 'stop', '--force').catch(() => undefined);
+      }
+      await endStragglers(folder);
+      await removeFolder(folder);
+    },
+  };
+}
+
+/** Ends processes that still carry this sandbox in their environment: its server, its jobs. Linux only. */
+async function endStragglers(folder: string): Promise<void> {
+  if (process.platform !== 'linux') return;
+  for (const pid of await readdir('/proc')) {
+    if (!/^\d+$/.test(pid) || Number(pid) === process.pid) continue;
+    const environment = await readFile(`/proc/${pid}/environ`, 'utf8').catch(() => '');
+    if (!environment.includes(`LANEWAY_HOME=${folder}/`)) continue;
+    try {
+      process.kill(Number(pid), 'SIGKILL');
+    } catch {
+      // It ended meanwhile.
+    }
+  }
+}
