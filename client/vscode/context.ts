@@ -9,6 +9,7 @@
  * `timelineCommands`, `activateTimeline`. `commands/index.ts` registers them all.
  */
 import type * as vscode from 'vscode';
+import type { ErrorData } from '../../shared/errors.ts';
 import type { Job } from '../../shared/job.ts';
 import type { NotificationType, RequestType, Welcome } from '../../shared/protocol.ts';
 import type { JobCache } from './jobCache.ts';
@@ -19,7 +20,7 @@ import type { JobCache } from './jobCache.ts';
  */
 export type QueueState = 'off' | 'starting' | 'ready' | 'failed';
 
-/** What `add` wants when a caller names a job that exists. */
+/** A job and where it lives. */
 export interface JobHandle {
   queue: Queue;
   job: Job;
@@ -34,7 +35,9 @@ export interface Queue {
   readonly root: string;
   readonly state: QueueState;
   /** Why `state` is `failed`, for people; else null. */
-  readonly failure: { message: string; hint: string | null } | null;
+  readonly failure: ErrorData | null;
+  /** The server was ended on purpose: views leave it off until the user asks for something. */
+  readonly stopped: boolean;
   readonly onDidChangeState: vscode.Event<QueueState>;
   /** Fires after every (re)connect: follow subscriptions and cursors must be made anew. */
   readonly onDidConnect: vscode.Event<Welcome>;
@@ -42,6 +45,8 @@ export interface Queue {
   readonly cache: JobCache;
   /** Starts the server when needed. Rejects with a LanewayError. */
   connect(): Promise<void>;
+  /** Leaves the server alone; the next request connects again. */
+  disconnect(): Promise<void>;
   /** Connects first when needed. Rejects with a LanewayError, ENVIRONMENT when the connection broke meanwhile. */
   request<P, R>(type: RequestType<P, R>, params: P, token?: vscode.CancellationToken): Promise<R>;
   /** Dropped silently when not connected. */

@@ -1,0 +1,216 @@
+/**
+ * The connection of one root folder's queue. A LanguageClient speaks with the server over its
+ * socket; reaching the server (dial, else start) happens inside its ServerOptions, so the
+ * client's own restart of a closed connection is a reconnect. A start that failed is final for
+ * a LanguageClient, so the next request makes another one.
+ */
+import fs from 'node:fs';
+import type net from 'node:net';
+import type * as vscode from 'vscode';
+import {
+  CloseAction,
+  ErrorAction,
+  LanguageClient,
+  type LanguageClientOptions,
+  RevealOutputChannelOn,
+  State,
+} from 'vscode-languageclient/node';
+import { type ErrorData, LanewayError, toErrorData } from '../../shared/errors.ts';
+import {
+  Finishing,
+  type Hello,
+  type NotificationType,
+  PROTOCOL,
+  type RequestType,
+  type Welcome,
+} from '../../shared/protocol.ts';
+import { statePaths } from '../../shared/paths.ts';
+import { dialOrStart, type LaunchOptions, tryDial } from './launch.ts';
+
+export interface ConnectionOptions extends LaunchOptions {
+  /** Of the extension, for messages. */
+  version: string;
+  log: vscode.LogOutputChannel;
+  folder: vscode.WorkspaceFolder;
+  /** The connection broke and is being made again. */
+  onReconnecting(): void;
+  onReconnected(welcome: Welcome): void;
+  /** The session ended for good. `failure` is null when the server said goodbye. */
+  onLost(failure: ErrorData | null): void;
+  /** A message arrived. */
+  onMessage(method: string, params: unknown): void;
+  /** Methods to listen to. */
+  methods: readonly string[];
+}
+
+/** Closed connections in this many milliseconds after which no more restarts are tried. */
+const RESTART_WINDOW_MS = 180_000;
+const MAX_RESTARTS = 5;
+
+/** Its notices go to the log: every failure is told once, with a button, by whoever asked. */
+class QuietClient extends LanguageClient {
+  override error(message: string, data?: unknown): void {
+    super.error(message, data, false);
+  }
+}
+
+/** One LanguageClient's life: start once, request, end. */
+export class ServerConnection {
+  readonly #options: ConnectionOptions;
+  readonly #client: LanguageClient;
+  /** When connections closed lately, in milliseconds since the epoch. */
+  #closes: number[] = [];
+  /** The first start succeeded: from now on losses are told through `onLost`. */
+  #began = false;
+  #ended = false;
+  #finishing = false;
+  #failure: ErrorData | null = null;
+  #socket: net.Socket | null = null;
+
+  constructor(options: ConnectionOptions) {
+    this.#options = options;
+    const hello: Hello = { protocol: PROTOCOL, version: options.version, client: 'editor' };
+    const clientOptions: LanguageClientOptions = {
+      outputChannel: options.log,
+      traceOutputChannel: options.log,
+      revealOutputChannelOn: RevealOutputChannelOn.Never,
+      workspaceFolder: options.folder,
+      initializationOptions: hello,
+      initializationFailedHandler: (error: unknown) => {
+        this.#failure = toErrorData(error);
+        return false;
+      },
+      errorHandler: {
+        error: (error) => {
+          options.log.debug(`connection: ${error.message}`);
+          return { action: ErrorAction.Continue, handled: true };
+        },
+        closed: () => this.#onClosed(),
+      },
+    };
+    this.#client = new QuietClient('laneway', 'Laneway', () => this.#reach(), clientOptions);
+    this.#client.onDidChangeState(({ newState }) => this.#onState(newState));
+    for (const method of options.methods) {
+      this.#client.onNotification(method, (params: unknown) => {
+        if (method === Finishing.method) this.#finishing = true;
+        options.onMessage(method, params);
+      });
+    }
+  }
+
+  /** @throws LanewayError when no server can be reached, or it refuses this client. */
+  async start(): Promise<Welcome> {
+    try {
+      await this.#client.start();
+    } catch (error) {
+      this.#ended = true;
+      this.#socket?.destroy();
+      throw this.#asLoss(error);
+    }
+    const welcome = this.#welcome();
+    if (!welcome) {
+      await this.end();
+      throw new LanewayError('VERSION_MISMATCH', 'the server that answers is not one of Laneway', null);
+    }
+    this.#began = true;
+    return welcome;
+  }
+
+  async request<P, R>(type: RequestType<P, R>, params: P, token?: vscode.CancellationToken): Promise<R> {
+    try {
+      return await this.#client.sendRequest<R>(type.method, params, token);
+    } catch (error) {
+      const data = toErrorData(error);
+      const lost = data.code === 'INTERNAL' && this.#client.state !== State.Running;
+      throw new LanewayError(
+        lost ? 'ENVIRONMENT' : data.code,
+        lost ? 'the connection to the server was lost' : data.message,
+        data.hint,
+        { cause: error },
+      );
+    }
+  }
+
+  notify<P>(type: NotificationType<P>, params: P): void {
+    if (this.#client.state !== State.Running) return;
+    this.#client.sendNotification(type.method, params).catch((error: unknown) => {
+      this.#options.log.debug(`${type.method}: ${toErrorData(error).message}`);
+    });
+  }
+
+  /** Ends the session; the server goes on. Never rejects. */
+  async end(): Promise<void> {
+    if (this.#ended) return;
+    this.#ended = true;
+    try {
+      if (this.#client.state === State.Running) await this.#client.stop();
+    } catch (error) {
+      this.#options.log.debug(`stopping: ${toErrorData(error).message}`);
+    }
+    await Promise.resolve(this.#client.dispose()).catch(() => undefined);
+  }
+
+  async #reach(): Promise<{ reader: net.Socket; writer: net.Socket; detached: true }> {
+    try {
+      // On a restart the folder may have gone, e.g. with its disk: a server for nothing helps nobody.
+      if (!fs.existsSync(this.#options.workspace)) {
+        throw new LanewayError('ENVIRONMENT', `the folder ${this.#options.workspace} does not exist any more`);
+      }
+      const socket = await dialOrStart(this.#options);
+      this.#socket = socket;
+      return { reader: socket, writer: socket, detached: true };
+    } catch (error) {
+      this.#failure = toErrorData(error);
+      throw error;
+    }
+  }
+
+  #welcome(): Welcome | undefined {
+    const experimental: unknown = this.#client.initializeResult?.capabilities.experimental;
+    return (experimental as { laneway?: Welcome } | undefined)?.laneway;
+  }
+
+  #onState(state: State): void {
+    if (!this.#began || this.#ended) return;
+    if (state === State.Starting) this.#options.onReconnecting();
+    else if (state === State.Running) {
+      this.#failure = null;
+      const welcome = this.#welcome();
+      if (welcome) this.#options.onReconnected(welcome);
+    } else if (state === State.StartFailed) {
+      this.#lost(this.#failure ?? { code: 'ENVIRONMENT', message: 'the server cannot be reached again', hint: null });
+    }
+  }
+
+  /** Only a session that had begun is taken up again by itself, and not when the server said goodbye or keeps dying. */
+  #onClosed(): { action: CloseAction; handled: true } {
+    const now = Date.now();
+    this.#closes = [...this.#closes.filter((at) => at > now - RESTART_WINDOW_MS), now];
+    const running = this.#client.state === State.Running;
+    const again = running && this.#began && !this.#ended && !this.#finishing && this.#closes.length <= MAX_RESTARTS;
+    this.#options.log.info(`the connection closed; ${again ? 'connecting again' : 'not connecting again by itself'}`);
+    if (!again && running && this.#began && !this.#ended) {
+      this.#lost(this.#finishing ? null : { code: 'ENVIRONMENT', message: 'the server keeps ending', hint: null });
+    }
+    return { action: again ? CloseAction.Restart : CloseAction.DoNotRestart, handled: true };
+  }
+
+  #lost(failure: ErrorData | null): void {
+    this.#ended = true;
+    this.#socket?.destroy();
+    this.#options.onLost(failure);
+  }
+
+  #asLoss(error: unknown): LanewayError {
+    const data = this.#failure ?? toErrorData(error);
+    const code = data.code === 'INTERNAL' ? 'ENVIRONMENT' : data.code;
+    return new LanewayError(code, data.message, data.hint, { cause: error });
+  }
+}
+
+/** Whether a server runs for a folder. Starts nothing. */
+export async function serverRuns(workspace: string, env: NodeJS.ProcessEnv): Promise<boolean> {
+  const socket = await tryDial(statePaths(workspace, env).socket);
+  socket?.destroy();
+  return socket !== null;
+}

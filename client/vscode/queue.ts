@@ -1,0 +1,223 @@
+/**
+ * One root folder's queue as the rest of the extension sees it: connected on first use, taken
+ * up again when lost, with listeners that outlive each connection. Loading the language client
+ * costs more than all the rest of activation, so it is loaded with the first connection.
+ */
+import fs from 'node:fs';
+import * as vscode from 'vscode';
+import { type ErrorData, LanewayError, toErrorData } from '../../shared/errors.ts';
+import { statePaths } from '../../shared/paths.ts';
+import {
+  EventsHint,
+  Finishing,
+  LogGrew,
+  type NotificationType,
+  type RequestType,
+  Subscribe,
+  type Welcome,
+} from '../../shared/protocol.ts';
+import type { ServerConnection } from './connection.ts';
+import type { Queue, QueueState } from './context.ts';
+import { type Hint, JobCache } from './jobCache.ts';
+import { tryDial } from './launch.ts';
+import { bundles, type Runtime } from './runtime.ts';
+
+export interface QueueOptions {
+  folder: vscode.WorkspaceFolder;
+  extension: vscode.ExtensionContext;
+  log: vscode.LogOutputChannel;
+  runtime: Runtime;
+  env: NodeJS.ProcessEnv;
+  /** A connection that had stood is gone for good. */
+  onFailure(queue: Queue, failure: ErrorData): void;
+}
+
+/** How often a folder without a connection looks whether somebody else started its server, in milliseconds. */
+const LOOK_MS = 2000;
+
+export class FolderQueue implements Queue {
+  readonly folder: vscode.WorkspaceFolder;
+  readonly name: string;
+  readonly root: string;
+  readonly cache: JobCache;
+  readonly #options: QueueOptions;
+  readonly #stateEmitter = new vscode.EventEmitter<QueueState>();
+  readonly #connectEmitter = new vscode.EventEmitter<Welcome>();
+  readonly onDidChangeState = this.#stateEmitter.event;
+  readonly onDidConnect = this.#connectEmitter.event;
+  readonly #listeners = new Map<string, Set<(params: never) => void>>();
+  #state: QueueState = 'off';
+  #failure: ErrorData | null = null;
+  #welcome: Welcome | null = null;
+  #connection: ServerConnection | null = null;
+  #connecting: Promise<void> | null = null;
+  #stopped = false;
+  #look: NodeJS.Timeout | null = null;
+  #disposed = false;
+
+  constructor(options: QueueOptions) {
+    this.#options = options;
+    this.folder = options.folder;
+    this.name = options.folder.name;
+    this.root = realPath(options.folder.uri.fsPath);
+    this.cache = new JobCache(
+      (type, params) => this.request(type, params),
+      (error) => options.log.warn(`${this.name}: reading jobs: ${toErrorData(error).message}`),
+    );
+    this.#lookOut();
+  }
+
+  get state(): QueueState {
+    return this.#state;
+  }
+  get failure(): ErrorData | null {
+    return this.#failure;
+  }
+  get welcome(): Welcome | null {
+    return this.#welcome;
+  }
+  /** The server was ended on purpose: only a wish of the user's starts it again. */
+  get stopped(): boolean {
+    return this.#stopped;
+  }
+
+  connect(): Promise<void> {
+    if (this.#state === 'ready') return Promise.resolve();
+    this.#connecting ??= this.#connect().finally(() => (this.#connecting = null));
+    return this.#connecting;
+  }
+
+  async request<P, R>(type: RequestType<P, R>, params: P, token?: vscode.CancellationToken): Promise<R> {
+    await this.connect();
+    const connection = this.#connection;
+    if (!connection) throw new LanewayError('ENVIRONMENT', 'the connection to the server was lost');
+    return await connection.request(type, params, token);
+  }
+
+  notify<P>(type: NotificationType<P>, params: P): void {
+    this.#connection?.notify(type, params);
+  }
+
+  on<P>(type: NotificationType<P>, listener: (params: P) => void): vscode.Disposable {
+    const listeners = this.#listeners.get(type.method) ?? new Set();
+    this.#listeners.set(type.method, listeners);
+    listeners.add(listener);
+    return new vscode.Disposable(() => void listeners.delete(listener));
+  }
+
+  /** Leaves the server alone; a later request connects again. */
+  async disconnect(): Promise<void> {
+    const connection = this.#connection;
+    this.#connection = null;
+    await connection?.end();
+    if (this.#state !== 'off') this.#become('off', null);
+  }
+
+  async dispose(): Promise<void> {
+    this.#disposed = true;
+    if (this.#look) clearInterval(this.#look);
+    this.#look = null;
+    this.cache.dispose();
+    const connection = this.#connection;
+    this.#connection = null;
+    await connection?.end();
+    this.#stateEmitter.dispose();
+    this.#connectEmitter.dispose();
+    this.#listeners.clear();
+  }
+
+  async #connect(): Promise<void> {
+    if (this.#disposed) throw new LanewayError('ENVIRONMENT', `the folder ${this.name} was closed`);
+    this.#become('starting', null);
+    this.#stopped = false;
+    try {
+      const { ServerConnection } = await import('./connection.ts');
+      const { folder, extension, log, runtime, env } = this.#options;
+      const { version } = extension.extension.packageJSON as { version: string };
+      const connection = new ServerConnection({
+        workspace: this.root,
+        env,
+        runtime,
+        serverBundle: bundles(extension.extensionPath).server,
+        version,
+        log,
+        folder,
+        methods: [EventsHint.method, LogGrew.method, Finishing.method],
+        onMessage: (method, params) => this.#onMessage(method, params),
+        onReconnecting: () => this.#become('starting', null),
+        onReconnected: (welcome) => void this.#ready(welcome),
+        onLost: (failure) => this.#onLost(failure),
+      });
+      this.#connection = connection;
+      const welcome = await connection.start();
+      await this.#ready(welcome);
+    } catch (error) {
+      this.#connection = null;
+      this.#become('failed', toErrorData(error));
+      throw error;
+    }
+  }
+
+  async #ready(welcome: Welcome): Promise<void> {
+    const fresh = this.#welcome?.instance !== welcome.instance;
+    this.#welcome = welcome;
+    const connection = this.#connection;
+    if (!connection) return;
+    let hint: Hint;
+    try {
+      hint = { ...(await connection.request(Subscribe, null)), trouble: null };
+    } catch (error) {
+      this.#options.log.warn(`${this.name}: subscribing: ${toErrorData(error).message}`);
+      return;
+    }
+    if (this.#disposed || this.#connection !== connection) return;
+    this.#become('ready', null);
+    this.cache.connected(hint, fresh);
+    this.#connectEmitter.fire(welcome);
+  }
+
+  #onMessage(method: string, params: unknown): void {
+    if (method === EventsHint.method) this.cache.takeHint(params as Hint);
+    for (const listener of this.#listeners.get(method) ?? []) (listener as (params: unknown) => void)(params);
+  }
+
+  #onLost(failure: ErrorData | null): void {
+    this.#connection = null;
+    if (this.#disposed) return;
+    this.#stopped = failure === null;
+    this.#become(failure ? 'failed' : 'off', failure);
+    if (failure) this.#options.onFailure(this, failure);
+  }
+
+  #become(state: QueueState, failure: ErrorData | null): void {
+    this.#failure = failure;
+    if (this.#state === state || this.#disposed) return;
+    this.#state = state;
+    this.#options.log.info(`${this.name}: ${state}${failure ? ` (${failure.message})` : ''}`);
+    this.#stateEmitter.fire(state);
+  }
+
+  /** Nothing is started here: a server that somebody else runs is joined, so that its jobs are seen. */
+  #lookOut(): void {
+    const { socket } = statePaths(this.root, this.#options.env);
+    const look = async (): Promise<void> => {
+      if (this.#state !== 'off' || this.#disposed) return;
+      const found = await tryDial(socket);
+      found?.destroy();
+      if (found && this.#state === 'off') await this.connect();
+    };
+    const tick = (): void => {
+      look().catch((error: unknown) => this.#options.log.debug(`looking for a server: ${toErrorData(error).message}`));
+    };
+    this.#look = setInterval(tick, LOOK_MS);
+    tick();
+  }
+}
+
+function realPath(folder: string): string {
+  try {
+    return fs.realpathSync.native(folder);
+  } catch {
+    return folder;
+  }
+}
