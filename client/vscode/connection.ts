@@ -19,15 +19,22 @@ import { type ErrorData, LanewayError, toErrorData } from '../../shared/errors.t
 import {
   Finishing,
   type Hello,
+  type Mismatch,
   type NotificationType,
   PROTOCOL,
   type RequestType,
   type Welcome,
 } from '../../shared/protocol.ts';
-import { statePaths } from '../../shared/paths.ts';
-import { dialOrStart, type LaunchOptions, tryDial } from './launch.ts';
+import { dialOrStart } from '../../shared/connect.ts';
+import { type Runtime, runtimeEnv } from './runtime.ts';
 
-export interface ConnectionOptions extends LaunchOptions {
+export interface ConnectionOptions {
+  /** Real path of the folder. */
+  workspace: string;
+  env: NodeJS.ProcessEnv;
+  runtime: Runtime;
+  /** Path of `dist/server.js`. */
+  serverBundle: string;
   /** Of the extension, for messages. */
   version: string;
   log: vscode.LogOutputChannel;
@@ -54,6 +61,18 @@ class QuietClient extends LanguageClient {
   }
 }
 
+/** A server of an earlier protocol has been asked to finish, and still runs jobs. */
+export class OlderServer extends LanewayError {
+  /** Resolves when it has ended. */
+  readonly finished: Promise<void>;
+
+  constructor(mismatch: Mismatch, finished: Promise<void>) {
+    const jobs = mismatch.running === 1 ? '1 running job' : `${mismatch.running} running jobs`;
+    super('VERSION_MISMATCH', `an older server (version ${mismatch.version}) first finishes ${jobs}`, null);
+    this.finished = finished;
+  }
+}
+
 /** One LanguageClient's life: start once, request, end. */
 export class ServerConnection {
   readonly #options: ConnectionOptions;
@@ -66,6 +85,7 @@ export class ServerConnection {
   #finishing = false;
   #failure: ErrorData | null = null;
   #socket: net.Socket | null = null;
+  #older: OlderServer | null = null;
 
   constructor(options: ConnectionOptions) {
     this.#options = options;
@@ -78,6 +98,7 @@ export class ServerConnection {
       initializationOptions: hello,
       initializationFailedHandler: (error: unknown) => {
         this.#failure = toErrorData(error);
+        this.#older = this.#olderServer(error);
         return false;
       },
       errorHandler: {
@@ -104,6 +125,8 @@ export class ServerConnection {
       await this.#client.start();
     } catch (error) {
       this.#ended = true;
+      const older = this.#older;
+      if (older) throw older;
       this.#socket?.destroy();
       throw this.#asLoss(error);
     }
@@ -156,13 +179,36 @@ export class ServerConnection {
       if (!fs.existsSync(this.#options.workspace)) {
         throw new LanewayError('ENVIRONMENT', `the folder ${this.#options.workspace} does not exist any more`);
       }
-      const socket = await dialOrStart(this.#options);
+      const { workspace, env, runtime, serverBundle } = this.#options;
+      const socket = await dialOrStart({
+        workspace,
+        env: runtimeEnv(runtime, env),
+        node: runtime.execPath,
+        serverBundle,
+        start: 'always',
+      });
+      socket.on('error', (error) => this.#options.log.debug(`socket: ${error.message}`));
       this.#socket = socket;
       return { reader: socket, writer: socket, detached: true };
     } catch (error) {
       this.#failure = toErrorData(error);
       throw error;
     }
+  }
+
+  /** Our greeting asked an older server to finish; it closes the socket when it has. */
+  #olderServer(error: unknown): OlderServer | null {
+    const data = (error as { data?: Partial<Mismatch> } | null)?.data;
+    const socket = this.#socket;
+    if (data?.code !== 'VERSION_MISMATCH' || typeof data.protocol !== 'number' || data.protocol >= PROTOCOL)
+      return null;
+    if (!socket || socket.destroyed) return null;
+    return new OlderServer(
+      data as Mismatch,
+      new Promise((resolve) => {
+        socket.once('close', () => resolve());
+      }),
+    );
   }
 
   #welcome(): Welcome | undefined {
@@ -206,11 +252,4 @@ export class ServerConnection {
     const code = data.code === 'INTERNAL' ? 'ENVIRONMENT' : data.code;
     return new LanewayError(code, data.message, data.hint, { cause: error });
   }
-}
-
-/** Whether a server runs for a folder. Starts nothing. */
-export async function serverRuns(workspace: string, env: NodeJS.ProcessEnv): Promise<boolean> {
-  const socket = await tryDial(statePaths(workspace, env).socket);
-  socket?.destroy();
-  return socket !== null;
 }

@@ -19,7 +19,7 @@ import {
 import type { ServerConnection } from './connection.ts';
 import type { Queue, QueueState } from './context.ts';
 import { type Hint, JobCache } from './jobCache.ts';
-import { tryDial } from './launch.ts';
+import { tryDial } from './dial.ts';
 import { bundles, type Runtime } from './runtime.ts';
 
 export interface QueueOptions {
@@ -28,6 +28,8 @@ export interface QueueOptions {
   log: vscode.LogOutputChannel;
   runtime: Runtime;
   env: NodeJS.ProcessEnv;
+  /** An older server must end before this one's can start; `finished` resolves then. */
+  onWaiting(queue: Queue, what: string, finished: Promise<void>): void;
   /** A connection that had stood is gone for good. */
   onFailure(queue: Queue, failure: ErrorData): void;
 }
@@ -83,7 +85,9 @@ export class FolderQueue implements Queue {
 
   connect(): Promise<void> {
     if (this.#state === 'ready') return Promise.resolve();
-    this.#connecting ??= this.#connect().finally(() => (this.#connecting = null));
+    this.#connecting ??= (this.#state === 'starting' ? this.#reconnected() : this.#connect()).finally(
+      () => (this.#connecting = null),
+    );
     return this.#connecting;
   }
 
@@ -131,26 +135,7 @@ export class FolderQueue implements Queue {
     this.#become('starting', null);
     this.#stopped = false;
     try {
-      const { ServerConnection } = await import('./connection.ts');
-      const { folder, extension, log, runtime, env } = this.#options;
-      const { version } = extension.extension.packageJSON as { version: string };
-      const connection = new ServerConnection({
-        workspace: this.root,
-        env,
-        runtime,
-        serverBundle: bundles(extension.extensionPath).server,
-        version,
-        log,
-        folder,
-        methods: [EventsHint.method, LogGrew.method, Finishing.method],
-        onMessage: (method, params) => this.#onMessage(method, params),
-        onReconnecting: () => this.#become('starting', null),
-        onReconnected: (welcome) => void this.#ready(welcome),
-        onLost: (failure) => this.#onLost(failure),
-      });
-      this.#connection = connection;
-      const welcome = await connection.start();
-      await this.#ready(welcome);
+      await this.#startConnection();
     } catch (error) {
       this.#connection = null;
       this.#become('failed', toErrorData(error));
@@ -158,18 +143,57 @@ export class FolderQueue implements Queue {
     }
   }
 
+  /** The connection is being taken up again by itself: resolves or rejects with the outcome. */
+  async #reconnected(): Promise<void> {
+    const state = await new Promise<QueueState>((resolve) => {
+      const listening = this.onDidChangeState((state) => {
+        listening.dispose();
+        resolve(state);
+      });
+    });
+    if (state === 'ready') return;
+    const { code, message, hint } = this.#failure ?? { code: 'ENVIRONMENT', message: 'the server ended', hint: null };
+    throw new LanewayError(code, message, hint);
+  }
+
+  async #startConnection(): Promise<void> {
+    const { OlderServer, ServerConnection } = await import('./connection.ts');
+    const { folder, extension, log, runtime, env } = this.#options;
+    const { version } = extension.extension.packageJSON as { version: string };
+    const connection = new ServerConnection({
+      workspace: this.root,
+      env,
+      runtime,
+      serverBundle: bundles(extension.extensionPath).server,
+      version,
+      log,
+      folder,
+      methods: [EventsHint.method, LogGrew.method, Finishing.method],
+      onMessage: (method, params) => this.#onMessage(method, params),
+      onReconnecting: () => this.#become('starting', null),
+      onReconnected: (welcome) => {
+        // A connection that breaks again meanwhile is told by `onReconnecting` or `onLost`.
+        this.#ready(welcome).catch((error: unknown) => log.warn(`${this.name}: ${toErrorData(error).message}`));
+      },
+      onLost: (failure) => this.#onLost(failure),
+    });
+    this.#connection = connection;
+    try {
+      await this.#ready(await connection.start());
+    } catch (error) {
+      if (!(error instanceof OlderServer)) throw error;
+      this.#options.onWaiting(this, error.message, error.finished);
+      await error.finished;
+      await this.#startConnection();
+    }
+  }
+
   async #ready(welcome: Welcome): Promise<void> {
     const fresh = this.#welcome?.instance !== welcome.instance;
     this.#welcome = welcome;
     const connection = this.#connection;
-    if (!connection) return;
-    let hint: Hint;
-    try {
-      hint = { ...(await connection.request(Subscribe, null)), trouble: null };
-    } catch (error) {
-      this.#options.log.warn(`${this.name}: subscribing: ${toErrorData(error).message}`);
-      return;
-    }
+    if (!connection) throw new LanewayError('ENVIRONMENT', 'the connection to the server was lost');
+    const hint: Hint = { ...(await connection.request(Subscribe, null)), trouble: null };
     if (this.#disposed || this.#connection !== connection) return;
     this.#become('ready', null);
     this.cache.connected(hint, fresh);
@@ -199,10 +223,9 @@ export class FolderQueue implements Queue {
 
   /** Nothing is started here: a server that somebody else runs is joined, so that its jobs are seen. */
   #lookOut(): void {
-    const { socket } = statePaths(this.root, this.#options.env);
     const look = async (): Promise<void> => {
       if (this.#state !== 'off' || this.#disposed) return;
-      const found = await tryDial(socket);
+      const found = await tryDial(statePaths(this.root, this.#options.env).socket);
       found?.destroy();
       if (found && this.#state === 'off') await this.connect();
     };
