@@ -74,7 +74,8 @@ export function fromErrorData(data: ErrorData): LanewayError {
   return new LanewayError(data.code, data.message, data.hint);
 }
 
-function isErrorData(value: unknown): value is ErrorData {
+/** Whether a value is the wire form of an error. */
+export function isErrorData(value: unknown): value is ErrorData {
   if (typeof value !== 'object' || value === null) return false;
   const { code, message } = value as Record<string, unknown>;
   return typeof message === 'string' && (ERROR_CODES as readonly unknown[]).includes(code);

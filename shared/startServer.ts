@@ -1,0 +1,74 @@
+/**
+ * Starting the background server, detached from whoever asks: no stdio, cwd in its state folder,
+ * its own session, so that closing the terminal or the editor does not end it.
+ */
+import fs from 'node:fs';
+import { LanewayError } from './errors.ts';
+import { prepareGround } from './ground.ts';
+import type { Env, StatePaths } from './paths.ts';
+
+export interface StartOptions {
+  workspace: string;
+  env: Env;
+  paths: StatePaths;
+  /** Path of `server.js`. */
+  serverBundle: string;
+  /** The Node to run it with; default this process's own (an editor's Electron runs it as Node). */
+  node?: string | undefined;
+}
+
+/** A server on its way up. */
+export interface Starting {
+  /** Non-null once the process has ended by itself: 0 when another server was first. */
+  ended(): { code: number | null; signal: string | null } | null;
+}
+
+/**
+ * Starts a server process and returns at once; several may be started, the instance lock elects one.
+ * @throws LanewayError REFUSED for unsafe ground, ENVIRONMENT when there is no server to start.
+ */
+export async function startServer(options: StartOptions): Promise<Starting> {
+  const { workspace, env, paths, serverBundle, node = process.execPath } = options;
+  if (!fs.existsSync(serverBundle)) {
+    throw new LanewayError(
+      'ENVIRONMENT',
+      `The server's code is not at ${serverBundle}`,
+      'In a checkout run "npm run build"; else install Laneway again.',
+    );
+  }
+  prepareGround(paths, workspace, env);
+  const { spawn } = await import('node:child_process');
+  let end: ReturnType<Starting['ended']> = null;
+  const child = spawn(node, [serverBundle, '--workspace', workspace], {
+    cwd: paths.folder,
+    detached: true,
+    stdio: 'ignore',
+    windowsHide: true,
+    env: process.versions['electron'] === undefined ? { ...env } : { ...env, ELECTRON_RUN_AS_NODE: '1' },
+  });
+  child.once('error', () => {
+    end = { code: null, signal: null };
+  });
+  child.once('exit', (code, signal) => {
+    end = { code, signal };
+  });
+  child.unref();
+  return { ended: () => end };
+}
+
+/** The last line of the server's log, for a message about why it did not start; null without one. */
+export function lastLogLine(serverLog: string): string | null {
+  try {
+    const file = fs.openSync(serverLog, 'r');
+    try {
+      const { size } = fs.fstatSync(file);
+      const tail = Buffer.alloc(Math.min(size, 4096));
+      fs.readSync(file, tail, 0, tail.length, size - tail.length);
+      return tail.toString().trimEnd().split('\n').at(-1) || null;
+    } finally {
+      fs.closeSync(file);
+    }
+  } catch {
+    return null;
+  }
+}
