@@ -16,7 +16,8 @@ export interface CommandLine {
 }
 
 const BLANK = /[ \t\n]/;
-const EXPANDS = /[A-Za-z0-9_{(@*#?$!-]/;
+/** After a $ these make the shell act; a backslash may join the next line. */
+const EXPANDS = /[A-Za-z0-9_{(@*#?$!\\-]/;
 const ASSIGNMENT = /^[A-Za-z_][A-Za-z0-9_]*\+?=/;
 const RESERVED = new Set('! { } [[ if then elif else fi for while until do done case esac function select'.split(' '));
 /** Built into every shell, and without effect or absent as programs. */

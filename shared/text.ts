@@ -7,9 +7,7 @@
  * What must not reach a terminal raw: C0, DEL and C1, line separators, the controls that reorder
  * text, invisible spaces and marks, and halves of surrogate pairs. A joiner between emoji stays.
  */
-const HIDDEN =
-  // eslint-disable-next-line no-control-regex -- control characters are what this is about
-  /[\u0000-\u001f\u007f-\u009f\u00ad\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb]|[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]/g;
+const HIDDEN = /[\p{Cc}\u00ad\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\p{Cs}]/gu;
 
 const NAMED: Readonly<Record<string, string>> = { '\n': '\\n', '\r': '\\r', '\t': '\\t', '\u001b': '\\e' };
 
@@ -35,11 +33,16 @@ function describe(value: unknown): string {
   return escapeControls(JSON.stringify(value) ?? `a ${typeof value}`);
 }
 
-// eslint-disable-next-line no-control-regex -- plain ASCII is the fast way
-const ASCII = /^[\u0000-\u007f]*$/;
+// Plain ASCII is the fast way.
+const ASCII = /^[^\u0080-\uffff]*$/;
 const ZERO = /^[\p{Mn}\p{Me}\p{Cf}]$/u;
 const EMOJI = /\p{Emoji_Presentation}|\ufe0f/u;
-const segmenter = new Intl.Segmenter('en', { granularity: 'grapheme' });
+/** Made at first use: most runs of the command line never meet anything but ASCII. */
+let segmenter: Intl.Segmenter | undefined;
+function graphemes(text: string): Intl.Segments {
+  segmenter ??= new Intl.Segmenter('en', { granularity: 'grapheme' });
+  return segmenter.segment(text);
+}
 
 /** First and last code points that terminals draw two columns wide (Unicode's W and F, by block). */
 const WIDE: readonly (readonly [number, number])[] = [
@@ -74,7 +77,7 @@ function graphemeWidth(grapheme: string): number {
 export function displayWidth(text: string): number {
   if (ASCII.test(text)) return text.length;
   let width = 0;
-  for (const { segment } of segmenter.segment(text)) width += graphemeWidth(segment);
+  for (const { segment } of graphemes(text)) width += graphemeWidth(segment);
   return width;
 }
 
@@ -84,7 +87,7 @@ export function truncate(text: string, width: number): string {
   // A grapheme of a long text need not be counted to its end to know that it does not fit.
   let used = 0;
   let fits = '';
-  for (const { segment } of segmenter.segment(text)) {
+  for (const { segment } of graphemes(text)) {
     const next = graphemeWidth(segment);
     if (used + next > width) {
       if (width < 1) return '';
@@ -99,7 +102,7 @@ export function truncate(text: string, width: number): string {
 function cut(text: string, width: number): string {
   let used = 0;
   let kept = '';
-  for (const { segment } of segmenter.segment(text)) {
+  for (const { segment } of graphemes(text)) {
     used += graphemeWidth(segment);
     if (used > width) break;
     kept += segment;
