@@ -137,8 +137,8 @@ export const Show = request<
   }
 >('laneway/show');
 
-/** client → server: the whole queue at a glance. */
-export const StatusRequest = request<null, Status>('laneway/status');
+/** client → server: the whole queue at a glance, and the bytes of all its logs. */
+export const StatusRequest = request<null, Status & { logBytes: number }>('laneway/status');
 
 export type Stream = 'both' | 'stdout' | 'stderr';
 
