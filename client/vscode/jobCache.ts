@@ -214,16 +214,21 @@ export class JobCache {
     try {
       const behind = this.#hint.cursor - this.#cursor;
       if (behind <= 0) return;
-      if (behind > FAR_BEHIND || this.#lists.lists.size === 0) {
-        this.refresh();
-        return;
-      }
-      await this.#takeEvents();
+      if (behind > FAR_BEHIND) this.refresh();
+      else if (this.#lists.lists.size === 0 && this.#details.size === 0) await this.#lanesOnly(this.#hint.cursor);
+      else await this.#takeEvents();
     } catch (error) {
       this.#onTrouble(error);
       return;
     }
     if (this.#hint.cursor > this.#cursor) this.#schedule(PULL_GAP_MS);
+  }
+
+  /** Nothing is unfolded: which jobs moved matters to nobody. */
+  async #lanesOnly(cursor: number): Promise<void> {
+    const lanes = this.#lanesLoaded ? await this.#readLanes() : false;
+    this.#cursor = Math.max(this.#cursor, cursor);
+    this.#tell({ all: false, jobs: new Set(), lists: new Set(), lanes });
   }
 
   async #takeEvents(): Promise<void> {

@@ -75,10 +75,22 @@ function searchText(job: Job): string {
 export function compareJobs(order: ListQuery['order']): (a: Job, b: Job) => number {
   if (order === 'newest') return (a, b) => b.id - a.id;
   return (a, b) => {
-    if (a.priority !== b.priority) return b.priority - a.priority;
-    const due = (a.nextRunAt ?? '').localeCompare(b.nextRunAt ?? '');
-    return due === 0 ? a.id - b.id : due;
+    // What is due starts by priority; what is not yet due, by when it will be.
+    const delayed = Number(isDelayed(a)) - Number(isDelayed(b));
+    if (delayed !== 0) return delayed;
+    const due = compareText(a.nextRunAt ?? '', b.nextRunAt ?? '');
+    if (isDelayed(a) && due !== 0) return due;
+    return b.priority - a.priority || due || a.id - b.id;
   };
+}
+
+function isDelayed(job: Job): boolean {
+  return job.phase === 'scheduled' || job.phase === 'retrying';
+}
+
+/** ISO times of one form order as plain text; the locale's order would cost a hundred times more. */
+function compareText(a: string, b: string): number {
+  return a < b ? -1 : a > b ? 1 : 0;
 }
 
 /** All jobs and lists of one queue. Mutable, but without effects. */

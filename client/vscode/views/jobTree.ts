@@ -1,0 +1,281 @@
+/**
+ * The tree data provider behind both views. Nodes keep their identity while what they show
+ * changes, so that expansion, selection and scroll stay; a change repaints the nodes it
+ * concerns and reads children again only where a list is another one. While the view is hidden
+ * nothing is asked of the server.
+ */
+import * as vscode from 'vscode';
+import { toErrorData } from '../../../shared/errors.ts';
+import type { Laneway, Queue } from '../context.ts';
+import type { CacheChange } from '../jobCache.ts';
+import { listKey, type ListQuery } from '../jobLists.ts';
+import { describe, type JobNode, type Node } from './nodes.ts';
+import { treeItem } from './treeItem.ts';
+
+/** What stands on top of a queue's tree, and which lists stand under those nodes. */
+export interface Shape {
+  /** Lanes or groups. Asks the server for what it needs. */
+  top(queue: Queue): Promise<Node[]>;
+  /** The lists below a node of `top`. */
+  below(node: Node): ListQuery[];
+  /** Bring `top`'s nodes up to date without asking: true when there are others now. */
+  update(queue: Queue, nodes: Map<string, Node>): { touched: Node[]; others: boolean };
+}
+
+/** Between two looks at whose running time reads differently, in milliseconds. */
+const TICK_MS = 1000;
+
+export class JobTree implements vscode.TreeDataProvider<Node>, vscode.Disposable {
+  readonly #laneway: Laneway;
+  readonly #shape: Shape;
+  readonly #emitter = new vscode.EventEmitter<Node[] | undefined>();
+  readonly onDidChangeTreeData = this.#emitter.event;
+  readonly #nodes = new Map<string, Node>();
+  /** Child ids by parent id, to forget what is not shown any more. */
+  readonly #children = new Map<string, string[]>();
+  readonly #jobNodes = new Map<string, Set<JobNode>>();
+  readonly #parents = new Map<string, Node>();
+  readonly #shown = new Map<string, string>();
+  readonly #perQueue: vscode.Disposable[] = [];
+  readonly #ownSubscriptions: vscode.Disposable[] = [];
+  #visible = false;
+  #tick: NodeJS.Timeout | null = null;
+
+  constructor(laneway: Laneway, shape: Shape) {
+    this.#laneway = laneway;
+    this.#shape = shape;
+    this.#ownSubscriptions.push(
+      laneway.onDidChangeQueues(() => {
+        this.#bind();
+        this.#reset();
+      }),
+    );
+    this.#bind();
+  }
+
+  /** Follow the view: hidden, it asks for nothing and does not tick. */
+  setVisible(visible: boolean): void {
+    this.#visible = visible;
+    for (const queue of this.#laneway.queues()) queue.cache.watch(this, visible && queue.state === 'ready');
+    if (visible && !this.#tick) this.#tick = setInterval(() => this.#onTick(), TICK_MS);
+    else if (!visible && this.#tick) {
+      clearInterval(this.#tick);
+      this.#tick = null;
+    }
+    if (visible) this.#emitter.fire(undefined);
+  }
+
+  getTreeItem(node: Node): vscode.TreeItem {
+    const now = Date.now();
+    this.#shown.set(node.id, describe(node, now).description);
+    return treeItem(node, now);
+  }
+
+  async getChildren(node?: Node): Promise<Node[]> {
+    const queue = node?.queue;
+    try {
+      if (!node) return await this.#roots();
+      return this.#remember(node, await this.#below(node));
+    } catch (error) {
+      const { message } = toErrorData(error);
+      this.#laneway.log.warn(`reading the tree: ${message}`);
+      // What failed on the way to the server is told by the view's welcome.
+      if (!queue || queue.state !== 'ready') return [];
+      return [{ kind: 'note', id: `${node?.id ?? queue.root}/note`, queue, text: `Could not be read: ${message}` }];
+    }
+  }
+
+  getParent(node: Node): Node | undefined {
+    return this.#parents.get(node.id);
+  }
+
+  dispose(): void {
+    this.setVisible(false);
+    for (const one of [...this.#perQueue, ...this.#ownSubscriptions]) one.dispose();
+    this.#perQueue.length = 0;
+    this.#ownSubscriptions.length = 0;
+    this.#emitter.dispose();
+  }
+
+  #bind(): void {
+    for (const one of this.#perQueue) one.dispose();
+    this.#perQueue.length = 0;
+    for (const queue of this.#laneway.queues()) {
+      this.#perQueue.push(
+        queue.cache.onDidChange((change) => this.#onChange(queue, change)),
+        queue.cache.onDidHint(() => this.#onHint(queue)),
+        queue.onDidChangeState((state) => {
+          queue.cache.watch(this, this.#visible && state === 'ready');
+          this.#reset();
+        }),
+      );
+      queue.cache.watch(this, this.#visible && queue.state === 'ready');
+    }
+  }
+
+  #reset(): void {
+    if (this.#visible) this.#emitter.fire(undefined);
+  }
+
+  async #roots(): Promise<Node[]> {
+    const queues = this.#laneway.queues();
+    const [first] = queues;
+    if (!first) return [];
+    if (queues.length === 1) return this.#remember(null, await this.#top(first));
+    const folders = queues.map((queue): Node => this.#keep({ kind: 'folder', id: queue.root, queue }));
+    return this.#remember(null, folders);
+  }
+
+  /** Showing a queue's jobs is the user's wish to have its server, unless it was ended on purpose. */
+  async #top(queue: Queue): Promise<Node[]> {
+    if (queue.state !== 'ready') {
+      if (!this.#visible || queue.stopped || queue.state === 'failed') return [];
+      await queue.connect();
+    }
+    return (await this.#shape.top(queue)).map((node) => this.#keep(node));
+  }
+
+  async #below(node: Node): Promise<Node[]> {
+    switch (node.kind) {
+      case 'folder':
+        return await this.#top(node.queue);
+      case 'lane':
+      case 'group':
+        return (await Promise.all(this.#shape.below(node).map((query) => this.#list(node, query)))).flat();
+      case 'job':
+        return await this.#attempts(node);
+      case 'attempt':
+        return node.stages.map((stage): Node => ({
+          kind: 'stage',
+          id: `${node.id}/${stage.name}`,
+          queue: node.queue,
+          stage,
+        }));
+      case 'stage':
+      case 'more':
+      case 'note':
+        return [];
+    }
+  }
+
+  async #list(parent: Node, query: ListQuery): Promise<Node[]> {
+    const { queue } = parent;
+    this.#parents.set(`${queue.root}|${listKey(query)}`, parent);
+    const list = await queue.cache.load(query);
+    const nodes = queue.cache
+      .rows(list)
+      .map((job): Node => this.#keep({ kind: 'job', id: `${parent.id}/${job.id}`, queue, job }));
+    if (list.nextCursor !== null) {
+      nodes.push(this.#keep({ kind: 'more', id: `${parent.id}/more/${query.states.join(',')}`, queue, query }));
+    }
+    return nodes;
+  }
+
+  async #attempts(node: JobNode): Promise<Node[]> {
+    const { queue, job } = node;
+    const { attempts, checkpoints } = await queue.cache.loadDetail(job.id);
+    return attempts
+      .toSorted((a, b) => b.number - a.number)
+      .map((attempt) => {
+        const stages = checkpoints.filter((stage) => stage.attempt === attempt.number);
+        return this.#keep({ kind: 'attempt', id: `${node.id}.${attempt.number}`, queue, job, attempt, stages });
+      });
+  }
+
+  /** The node that already stands for this thing, brought up to date; else this one. */
+  #keep(node: Node): Node {
+    const known = this.#nodes.get(node.id);
+    if (known) return Object.assign(known, node);
+    this.#nodes.set(node.id, node);
+    if (node.kind === 'job') {
+      const key = jobKey(node.queue, node.job.id);
+      const nodes = this.#jobNodes.get(key) ?? new Set();
+      this.#jobNodes.set(key, nodes.add(node));
+    }
+    return node;
+  }
+
+  #remember(parent: Node | null, children: Node[]): Node[] {
+    const key = parent?.id ?? '';
+    const ids = children.map((child) => child.id);
+    const staying = new Set(ids);
+    for (const id of this.#children.get(key) ?? []) if (!staying.has(id)) this.#forget(id);
+    this.#children.set(key, ids);
+    for (const child of children) if (parent) this.#parents.set(child.id, parent);
+    return children;
+  }
+
+  #forget(id: string): void {
+    const node = this.#nodes.get(id);
+    this.#nodes.delete(id);
+    this.#parents.delete(id);
+    this.#shown.delete(id);
+    if (node?.kind === 'job') {
+      const key = jobKey(node.queue, node.job.id);
+      const nodes = this.#jobNodes.get(key);
+      nodes?.delete(node);
+      if (nodes?.size === 0) this.#jobNodes.delete(key);
+    }
+    for (const child of this.#children.get(id) ?? []) this.#forget(child);
+    this.#children.delete(id);
+  }
+
+  #onChange(queue: Queue, change: CacheChange): void {
+    if (!this.#visible) return;
+    if (change.all) {
+      this.#emitter.fire(undefined);
+      return;
+    }
+    const fired = new Set<Node>();
+    for (const key of change.lists) {
+      const parent = this.#parents.get(`${queue.root}|${key}`);
+      if (parent) fired.add(parent);
+    }
+    for (const id of change.jobs) {
+      const job = queue.cache.job(id);
+      for (const node of this.#jobNodes.get(jobKey(queue, id)) ?? []) {
+        if (job) node.job = job;
+        const parent = this.#parents.get(node.id);
+        if (!parent || !fired.has(parent)) fired.add(node);
+      }
+    }
+    if (change.lanes && this.#updateTop(queue, fired)) return;
+    if (fired.size > 0) this.#emitter.fire([...fired]);
+  }
+
+  /** Counts come with the hint: the groups' numbers are right even where no list is loaded. */
+  #onHint(queue: Queue): void {
+    if (!this.#visible) return;
+    const fired = new Set<Node>();
+    if (!this.#updateTop(queue, fired) && fired.size > 0) this.#emitter.fire([...fired]);
+  }
+
+  #updateTop(queue: Queue, fired: Set<Node>): boolean {
+    const { touched, others } = this.#shape.update(queue, this.#nodes);
+    for (const node of touched) fired.add(node);
+    if (!others) return false;
+    const folder = this.#nodes.get(queue.root);
+    this.#emitter.fire(folder ? [folder] : undefined);
+    return true;
+  }
+
+  /** Repaint the nodes whose line reads differently by now. */
+  #onTick(): void {
+    const now = Date.now();
+    const fired: Node[] = [];
+    for (const [id, before] of this.#shown) {
+      const node = this.#nodes.get(id);
+      if (node?.kind !== 'job' && node?.kind !== 'attempt') continue;
+      const live =
+        node.kind === 'job'
+          ? node.job.state === 'running' || node.job.state === 'queued'
+          : node.attempt.state === 'running';
+      if (live && describe(node, now).description !== before) fired.push(node);
+    }
+    if (fired.length > 0) this.#emitter.fire(fired);
+  }
+}
+
+function jobKey(queue: Queue, id: number): string {
+  return `${queue.root}|${id}`;
+}

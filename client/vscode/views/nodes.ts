@@ -1,0 +1,385 @@
+/**
+ * The nodes of the two trees and what is to be shown of each, without `vscode`: label,
+ * description, tooltip rows, icon, context words, accessible label. `treeItem.ts` turns that
+ * into the editor's items. The words of `contextValue` are what package.json's menus test, and
+ * a test compares the two.
+ */
+import { sayBytes, sayDuration, sayMoment, sayTime } from '../../../shared/format.ts';
+import type { Attempt, Checkpoint, Counts, Job, Lane } from '../../../shared/job.ts';
+import { escapeControls } from '../../../shared/text.ts';
+import type { Queue } from '../context.ts';
+import { isTerminal, type ListQuery } from '../jobLists.ts';
+import { attemptCount, commandText, elapsed, endingText, jobTitle } from './title.ts';
+
+/** The groups of the states view, in their order. */
+export const GROUPS = ['running', 'queued', 'scheduled', 'blocked', 'dead', 'done', 'canceled'] as const;
+export type Group = (typeof GROUPS)[number];
+
+interface Base {
+  /** Stable while the thing exists: expansion and selection hang on it. */
+  readonly id: string;
+  readonly queue: Queue;
+}
+export interface FolderNode extends Base {
+  readonly kind: 'folder';
+}
+export interface LaneNode extends Base {
+  readonly kind: 'lane';
+  lane: Lane;
+}
+export interface GroupNode extends Base {
+  readonly kind: 'group';
+  readonly group: Group;
+  count: number;
+}
+export interface JobNode extends Base {
+  readonly kind: 'job';
+  job: Job;
+}
+export interface AttemptNode extends Base {
+  readonly kind: 'attempt';
+  job: Job;
+  attempt: Attempt;
+  stages: Checkpoint[];
+}
+export interface StageNode extends Base {
+  readonly kind: 'stage';
+  stage: Checkpoint;
+}
+export interface MoreNode extends Base {
+  readonly kind: 'more';
+  readonly query: ListQuery;
+}
+/** A sentence in a tree's place, e.g. that reading failed. */
+export interface NoteNode extends Base {
+  readonly kind: 'note';
+  text: string;
+}
+export type Node = FolderNode | LaneNode | GroupNode | JobNode | AttemptNode | StageNode | MoreNode | NoteNode;
+
+/** Every word a `contextValue` can hold, for the test that compares them with the menus. */
+export const CONTEXT_WORDS = [
+  'folder',
+  'lane',
+  'paused',
+  'flowing',
+  'busy',
+  'group',
+  'job',
+  'cancelable',
+  'retryable',
+  'rerunnable',
+  'bumpable',
+  'hasLog',
+  'attempt',
+  'stage',
+  'more',
+  'note',
+] as const;
+export type ContextWord = (typeof CONTEXT_WORDS)[number];
+
+export interface Shown {
+  label: string;
+  description: string;
+  /** Name and value, one line each; a value may hold anything. */
+  tooltip: [name: string, value: string][];
+  icon: { id: string; color: string | null } | null;
+  words: ContextWord[];
+  fold: 'none' | 'collapsed' | 'expanded';
+  /** Read out by screen readers instead of label and description. */
+  spoken: string;
+  /** Run by a click, with the node as its argument. */
+  command: { id: string; title: string } | null;
+}
+
+/** What is to be shown of a node at a moment (milliseconds since the epoch). */
+export function describe(node: Node, now: number): Shown {
+  switch (node.kind) {
+    case 'folder':
+      return describeFolder(node);
+    case 'lane':
+      return describeLane(node);
+    case 'group':
+      return describeGroup(node);
+    case 'job':
+      return describeJob(node.job, now);
+    case 'attempt':
+      return describeAttempt(node, now);
+    case 'stage':
+      return describeStage(node.stage, now);
+    case 'more':
+      return {
+        ...plain('Show more…', ['more']),
+        command: { id: 'laneway.showMore', title: 'Show More' },
+        icon: iconOf(node),
+      };
+    case 'note':
+      return { ...plain(node.text, ['note']), icon: iconOf(node) };
+  }
+}
+
+/** The icon of every node, in one place. Colours are theme colours. */
+export function iconOf(node: Node): Shown['icon'] {
+  switch (node.kind) {
+    case 'folder':
+      return { id: 'folder', color: null };
+    case 'lane':
+      return node.lane.paused ? { id: 'debug-pause', color: 'charts.yellow' } : { id: 'list-ordered', color: null };
+    case 'group':
+      return stateIcon(node.group);
+    case 'job':
+      return stateIcon(groupOf(node.job));
+    case 'attempt':
+      return attemptIcon(node.attempt);
+    case 'stage':
+      return { id: 'check', color: 'testing.iconPassed' };
+    case 'more':
+      return { id: 'ellipsis', color: null };
+    case 'note':
+      return { id: 'warning', color: 'list.warningForeground' };
+  }
+}
+
+function stateIcon(group: Group): { id: string; color: string | null } {
+  switch (group) {
+    case 'running':
+      return { id: 'sync~spin', color: 'charts.blue' };
+    case 'queued':
+      return { id: 'circle-outline', color: 'charts.foreground' };
+    case 'scheduled':
+      return { id: 'watch', color: 'charts.purple' };
+    case 'blocked':
+      return { id: 'lock', color: 'charts.yellow' };
+    case 'dead':
+      return { id: 'error', color: 'testing.iconFailed' };
+    case 'done':
+      return { id: 'pass', color: 'testing.iconPassed' };
+    case 'canceled':
+      return { id: 'circle-slash', color: 'testing.iconSkipped' };
+  }
+}
+
+function attemptIcon(attempt: Attempt): { id: string; color: string | null } {
+  switch (attempt.state) {
+    case 'running':
+      return { id: 'sync~spin', color: 'charts.blue' };
+    case 'succeeded':
+      return { id: 'pass', color: 'testing.iconPassed' };
+    case 'failed':
+      return { id: 'error', color: 'testing.iconFailed' };
+    case 'timed_out':
+      return { id: 'watch', color: 'testing.iconFailed' };
+    case 'abandoned':
+      return { id: 'debug-disconnect', color: 'list.warningForeground' };
+    case 'canceled':
+      return { id: 'circle-slash', color: 'testing.iconSkipped' };
+  }
+}
+
+/** The group of the states view a job stands in. */
+export function groupOf(job: Job): Group {
+  switch (job.state) {
+    case 'queued':
+      return job.phase === 'scheduled' || job.phase === 'retrying' ? 'scheduled' : 'queued';
+    case 'running':
+    case 'blocked':
+    case 'dead':
+    case 'done':
+    case 'canceled':
+      return job.state;
+  }
+}
+
+/** How many jobs a group holds, by the counts that hints carry. */
+export function groupCount(group: Group, counts: Counts, scheduled: number): number {
+  switch (group) {
+    case 'queued':
+      return Math.max(0, counts.queued - scheduled);
+    case 'scheduled':
+      return scheduled;
+    case 'running':
+    case 'blocked':
+    case 'dead':
+    case 'done':
+    case 'canceled':
+      return counts[group];
+  }
+}
+
+/** The context words of a job: what can be done with it now. */
+export function jobWords(job: Job): ContextWord[] {
+  const words: ContextWord[] = ['job'];
+  if (!isTerminal(job.state) && !job.cancelRequested) words.push('cancelable');
+  if (job.state === 'dead' || job.phase === 'retrying') words.push('retryable');
+  if (isTerminal(job.state)) words.push('rerunnable');
+  if (job.state === 'queued' || job.state === 'blocked') words.push('bumpable');
+  if (job.attempts > 0) words.push('hasLog');
+  return words;
+}
+
+function plain(label: string, words: ContextWord[]): Shown {
+  return { label, description: '', tooltip: [], icon: null, words, fold: 'none', spoken: label, command: null };
+}
+
+function describeFolder(node: FolderNode): Shown {
+  const { queue } = node;
+  const counts = queue.cache.counts;
+  const description = counts ? `${counts.running} running, ${counts.queued + counts.blocked} waiting` : '';
+  return {
+    ...plain(queue.name, ['folder']),
+    description,
+    tooltip: [['Folder', queue.root]],
+    icon: iconOf(node),
+    fold: 'collapsed',
+    spoken: `folder ${queue.name}, ${description || 'not connected'}`,
+  };
+}
+
+function describeLane(node: LaneNode): Shown {
+  const { lane } = node;
+  const waiting = lane.queued + lane.blocked;
+  const parts = [`${lane.running}/${lane.slots}`];
+  if (waiting > 0) parts.push(`${waiting} waiting`);
+  if (lane.paused) parts.push('paused');
+  const tooltip: Shown['tooltip'] = [
+    ['Lane', lane.name],
+    ['Slots', `${lane.running} of ${lane.slots} in use`],
+    ['Waiting', `${lane.queued - lane.scheduled} queued, ${lane.scheduled} scheduled, ${lane.blocked} blocked`],
+  ];
+  if (lane.paused) tooltip.push(['Paused', 'starts nothing; running jobs go on']);
+  if (lane.maxRetries !== null) tooltip.push(['Retries', String(lane.maxRetries)]);
+  if (lane.timeoutMs !== null) tooltip.push(['Timeout', sayDuration(lane.timeoutMs)]);
+  if (lane.pauseOnFailure) tooltip.push(['On failure', 'pauses itself']);
+  const words: ContextWord[] = ['lane', lane.paused ? 'paused' : 'flowing'];
+  if (lane.running + waiting > 0) words.push('busy');
+  return {
+    ...plain(lane.name, words),
+    description: parts.join(' · '),
+    tooltip,
+    icon: iconOf(node),
+    fold: lane.running + waiting > 0 ? 'expanded' : 'collapsed',
+    spoken: `lane ${lane.name}, ${lane.running} of ${lane.slots} running, ${waiting} waiting${lane.paused ? ', paused' : ''}`,
+  };
+}
+
+function describeGroup(node: GroupNode): Shown {
+  const label = node.group[0]!.toUpperCase() + node.group.slice(1);
+  return {
+    ...plain(label, ['group']),
+    description: String(node.count),
+    icon: iconOf(node),
+    fold: node.count === 0 ? 'none' : node.group === 'running' ? 'expanded' : 'collapsed',
+    spoken: `${label}, ${node.count} ${node.count === 1 ? 'job' : 'jobs'}`,
+  };
+}
+
+/** What is to be shown of a job. */
+export function describeJob(job: Job, now: number): Shown {
+  const title = jobTitle(job);
+  const description = jobStatus(job, now);
+  const tooltip: Shown['tooltip'] = [
+    ['Job', `#${job.id}${job.label === null ? '' : ` ${escapeControls(job.label)}`}`],
+    ['Command', escapeControls(commandText(job.argv))],
+    ['State', job.phase === 'ready' ? 'queued' : job.phase],
+    ['Lane', job.lane],
+    ['Folder', escapeControls(job.cwd)],
+    ['Added', sayTime(job.createdAt)],
+  ];
+  if (job.waitReason !== null) tooltip.push(['Waits', job.waitReason]);
+  if (job.priority !== 0) tooltip.push(['Priority', String(job.priority)]);
+  if (job.attempts > 0) tooltip.push(['Attempts', attemptCount(job)]);
+  if (job.needs.length > 0) tooltip.push(['Needs', job.needs.map((id) => `#${id}`).join(', ')]);
+  if (job.rerunOf !== null) tooltip.push(['Rerun of', `#${job.rerunOf}`]);
+  const ending = isTerminal(job.state) ? endingText(job) : '';
+  if (ending) tooltip.push(['Ended', ending]);
+  if (job.timeoutMs !== null) tooltip.push(['Timeout', sayDuration(job.timeoutMs)]);
+  for (const [key, value] of Object.entries(job.tags)) tooltip.push([key, escapeControls(value)]);
+  return {
+    label: title,
+    description,
+    tooltip,
+    icon:
+      job.cancelRequested && job.state === 'running'
+        ? { id: 'stop-circle', color: 'charts.yellow' }
+        : stateIcon(groupOf(job)),
+    words: jobWords(job),
+    fold: job.attempts > 0 ? 'collapsed' : 'none',
+    spoken: `job ${job.id}, ${title}, ${job.phase === 'ready' ? 'queued' : job.phase}, ${description}`,
+    command: null,
+  };
+}
+
+/** The line behind a job's title: since when it runs, why it waits, or how it ended. */
+export function jobStatus(job: Job, now: number): string {
+  const parts: string[] = [];
+  switch (job.state) {
+    case 'running':
+      if (job.cancelRequested) parts.push('stopping');
+      if (job.startedAt !== null) parts.push(elapsed(job.startedAt, now));
+      if (job.attempts > 1) parts.push(`attempt ${attemptCount(job)}`);
+      break;
+    case 'queued':
+    case 'blocked':
+      if (job.phase === 'retrying') parts.push(`retrying after ${endingText(job) || 'a failure'}`);
+      if (job.nextRunAt !== null && (job.phase === 'scheduled' || job.phase === 'retrying')) {
+        parts.push(sayMoment(job.nextRunAt, now));
+      } else {
+        if (job.waitReason !== null) parts.push(escapeControls(job.waitReason));
+        parts.push(`waiting ${elapsed(job.createdAt, now)}`);
+      }
+      break;
+    case 'done':
+    case 'dead':
+    case 'canceled': {
+      const ending = endingText(job);
+      if (ending && ending !== job.state) parts.push(ending);
+      if (job.startedAt !== null && job.finishedAt !== null) {
+        parts.push(sayDuration(Date.parse(job.finishedAt) - Date.parse(job.startedAt)));
+      }
+      if (job.attempts > 1) parts.push(`${job.attempts} attempts`);
+      if (job.finishedAt !== null) parts.push(sayMoment(job.finishedAt, now));
+      break;
+    }
+  }
+  return parts.join(' · ');
+}
+
+function describeAttempt(node: AttemptNode, now: number): Shown {
+  const { attempt, stages } = node;
+  const ending = attempt.state === 'succeeded' ? 'succeeded' : endingText(attempt) || attempt.state.replace('_', ' ');
+  const took = attempt.durationMs === null ? elapsed(attempt.startedAt, now) : sayDuration(attempt.durationMs);
+  const status = attempt.state === 'running' ? `running ${took}` : `${ending} · ${took}`;
+  const tooltip: Shown['tooltip'] = [
+    ['Attempt', `#${attempt.jobId}.${attempt.number}`],
+    ['Started', sayTime(attempt.startedAt)],
+  ];
+  if (attempt.finishedAt !== null) tooltip.push(['Ended', `${sayTime(attempt.finishedAt)}, ${ending}`]);
+  if (attempt.error !== null) tooltip.push(['Error', escapeControls(attempt.error)]);
+  if (attempt.pid !== null) tooltip.push(['Process', String(attempt.pid)]);
+  if (attempt.stdoutBytes !== null) {
+    const split = attempt.stderrPath !== attempt.stdoutPath ? (attempt.stderrBytes ?? 0) : 0;
+    tooltip.push(['Output', sayBytes(attempt.stdoutBytes + split)]);
+  }
+  const words: ContextWord[] = ['attempt'];
+  if (attempt.stdoutPath !== null) words.push('hasLog');
+  return {
+    label: `Attempt ${attempt.number}`,
+    description:
+      stages.length > 0 ? `${status} · ${stages.length} ${stages.length === 1 ? 'stage' : 'stages'}` : status,
+    tooltip,
+    icon: iconOf(node),
+    words,
+    fold: stages.length > 0 ? 'collapsed' : 'none',
+    spoken: `attempt ${attempt.number}, ${status}`,
+    command: { id: 'laneway.showLog', title: 'Show Log' },
+  };
+}
+
+function describeStage(stage: Checkpoint, now: number): Shown {
+  return {
+    ...plain(escapeControls(stage.name), ['stage']),
+    description: `finished ${sayMoment(stage.at, now)} · ${sayBytes(stage.bytes)}`,
+    icon: { id: 'check', color: 'testing.iconPassed' },
+    spoken: `stage ${stage.name}, finished`,
+  };
+}

@@ -1,0 +1,37 @@
+/** A node's description as the editor's tree item. The only place where the trees' looks meet `vscode`. */
+import * as vscode from 'vscode';
+import { describe, type Node, type Shown } from './nodes.ts';
+
+const FOLD = {
+  none: vscode.TreeItemCollapsibleState.None,
+  collapsed: vscode.TreeItemCollapsibleState.Collapsed,
+  expanded: vscode.TreeItemCollapsibleState.Expanded,
+} as const;
+
+/** The item of a node at a moment (milliseconds since the epoch). */
+export function treeItem(node: Node, now: number): vscode.TreeItem {
+  const shown = describe(node, now);
+  const item = new vscode.TreeItem(shown.label, FOLD[shown.fold]);
+  item.id = node.id;
+  item.description = shown.description;
+  item.contextValue = shown.words.join(' ');
+  item.accessibilityInformation = { label: shown.spoken, role: 'treeitem' };
+  if (shown.icon) {
+    const color = shown.icon.color === null ? undefined : new vscode.ThemeColor(shown.icon.color);
+    item.iconPath = new vscode.ThemeIcon(shown.icon.id, color);
+  }
+  if (shown.tooltip.length > 0) item.tooltip = tooltip(shown.tooltip);
+  if (shown.command) item.command = { command: shown.command.id, title: shown.command.title, arguments: [node] };
+  return item;
+}
+
+/** Rows as text that no command line can turn into markup. */
+function tooltip(rows: Shown['tooltip']): vscode.MarkdownString {
+  const text = new vscode.MarkdownString();
+  for (const [name, value] of rows) {
+    text.appendMarkdown('**').appendText(name).appendMarkdown('**&nbsp;&nbsp;');
+    if (name === 'Command') text.appendCodeblock(value, 'shellscript');
+    else text.appendText(value).appendMarkdown('  \n');
+  }
+  return text;
+}
