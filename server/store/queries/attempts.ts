@@ -1,0 +1,39 @@
+/** Attempts and finished stages of one job. */
+import type { Attempt, Checkpoint } from '../../../shared/job.ts';
+import type { Reader } from '../api.ts';
+import { toAttempt } from '../rows.ts';
+import type { AttemptRow } from '../rows.ts';
+import { statement } from '../statements.ts';
+import { iso } from '../waiting.ts';
+
+const SELECT = `SELECT job_id, number, state, worker_id, fence, pid, started_at, finished_at, exit_code, signal, reason,
+  error, stdout_path, stderr_path, stdout_bytes, stderr_bytes FROM attempts WHERE job_id = ?`;
+
+/** All attempts, in the order of their numbers. */
+export function attempts(r: Reader, jobId: number): Attempt[] {
+  return statement<AttemptRow>(r.db, `${SELECT} ORDER BY number`).all(jobId).map(toAttempt);
+}
+
+/** One attempt; the newest for a null number. */
+export function attempt(r: Reader, jobId: number, number: number | null): Attempt | null {
+  const row =
+    number === null
+      ? statement<AttemptRow>(r.db, `${SELECT} ORDER BY number DESC LIMIT 1`).get(jobId)
+      : statement<AttemptRow>(r.db, `${SELECT} AND number = ?`).get(jobId, number);
+  return row === undefined ? null : toAttempt(row);
+}
+
+/** The stages that ran to their end, oldest first. Sleeps are none. */
+export function checkpoints(r: Reader, jobId: number): Checkpoint[] {
+  const sql = `SELECT name, attempt, at, length(stdout) AS bytes FROM checkpoints
+    WHERE job_id = ? AND kind = 'stage' ORDER BY at, name`;
+  return statement<{ name: string; attempt: number; at: number; bytes: number }>(r.db, sql)
+    .all(jobId)
+    .map((row) => ({ name: row.name, attempt: row.attempt, at: iso(row.at), bytes: row.bytes }));
+}
+
+/** The stored stdout of a stage; null when it has not run to its end. */
+export function checkpointOutput(r: Reader, jobId: number, name: string): Uint8Array | null {
+  const sql = `SELECT stdout FROM checkpoints WHERE job_id = ? AND name = ? AND kind = 'stage'`;
+  return statement<{ stdout: Buffer }>(r.db, sql).get(jobId, name)?.stdout ?? null;
+}

@@ -1,0 +1,127 @@
+/** What workers ask: what runs, whose it is, when to look again, whether anything is left. */
+import type { Reader, RunningAttempt } from '../api.ts';
+import { statement } from '../statements.ts';
+
+/** Delayed jobs of unusable lanes that one look passes over; then it answers early, and looks again. */
+const PASSED_OVER = 1000;
+
+export const NEXT_DUE = `SELECT next_run_at, lane FROM job_runtime WHERE state = 'queued' AND due = 0
+ORDER BY next_run_at, job_id LIMIT ?`;
+
+/**
+ * Due time of the next delayed job in a lane of these that is not paused, milliseconds since the
+ * epoch; null: none. Where more than a thousand delayed jobs of other lanes come first it is the
+ * time of the last of those: looking again early harms nothing, looking through all of them would.
+ */
+export function nextDue(r: Reader, lanes: string[] | null): number | null {
+  const paused = new Set(
+    statement<{ name: string }>(r.db, 'SELECT name FROM lanes WHERE paused = 1')
+      .all()
+      .map((row) => row.name),
+  );
+  const serves = lanes === null ? null : new Set(lanes);
+  let looked = 0;
+  let last: number | null = null;
+  for (const row of statement<{ next_run_at: number; lane: string }>(r.db, NEXT_DUE).iterate(PASSED_OVER)) {
+    if (!paused.has(row.lane) && (serves?.has(row.lane) ?? true)) return row.next_run_at;
+    looked += 1;
+    last = row.next_run_at;
+  }
+  return looked === PASSED_OVER ? last : null;
+}
+
+const RUNNING = `
+SELECT r.job_id, r.attempts AS attempt, r.worker_id, r.fence, r.cancel_requested_at, a.host, a.boot_id, a.pid_namespace,
+  a.pid, a.pid_start, j.cancel_grace_ms, w.pid AS worker_pid, w.pid_start AS worker_start, w.heartbeat_at, w.heartbeats
+FROM job_runtime r
+JOIN attempts a ON a.job_id = r.job_id AND a.number = r.attempts
+JOIN jobs j ON j.id = r.job_id
+LEFT JOIN workers w ON w.id = r.worker_id
+WHERE r.state = 'running' ORDER BY r.job_id`;
+
+interface RunningRow {
+  job_id: number;
+  attempt: number;
+  worker_id: string;
+  fence: number;
+  cancel_requested_at: number | null;
+  host: string;
+  boot_id: string;
+  pid_namespace: string;
+  pid: number | null;
+  pid_start: string | null;
+  cancel_grace_ms: number;
+  worker_pid: number | null;
+  worker_start: string | null;
+  heartbeat_at: number | null;
+  heartbeats: number | null;
+}
+
+/**
+ * Every attempt that runs, in job order, with what is needed to judge its worker and to kill it.
+ * Host, boot and namespace are the process's. An owner without a row (none should be) has pid 0
+ * and never a heartbeat, so that it counts as hung after a lease.
+ */
+export function runningAttempts(r: Reader): RunningAttempt[] {
+  return statement<RunningRow>(r.db, RUNNING)
+    .all()
+    .map((row) => ({
+      jobId: row.job_id,
+      attempt: row.attempt,
+      workerId: row.worker_id,
+      fence: row.fence,
+      host: row.host,
+      bootId: row.boot_id,
+      pidNamespace: row.pid_namespace,
+      workerPid: row.worker_pid ?? 0,
+      workerStartTime: row.worker_start,
+      heartbeatAt: row.heartbeat_at ?? 0,
+      heartbeats: row.heartbeats ?? 0,
+      pid: row.pid,
+      pidStartTime: row.pid_start,
+      cancelRequested: row.cancel_requested_at !== null,
+      cancelGraceMs: row.cancel_grace_ms,
+    }));
+}
+
+const OWNED = `SELECT job_id, attempts AS attempt, fence, cancel_requested_at FROM job_runtime
+WHERE state = 'running' AND worker_id = ? ORDER BY job_id`;
+
+/** Every running job this worker owns now, in job order. */
+export function ownedState(
+  r: Reader,
+  workerId: string,
+): { jobId: number; attempt: number; fence: number; cancelRequested: boolean }[] {
+  return statement<{ job_id: number; attempt: number; fence: number; cancel_requested_at: number | null }>(r.db, OWNED)
+    .all(workerId)
+    .map((row) => ({
+      jobId: row.job_id,
+      attempt: row.attempt,
+      fence: row.fence,
+      cancelRequested: row.cancel_requested_at !== null,
+    }));
+}
+
+/** Something is blocked, queued or running. */
+export function anyLive(r: Reader): boolean {
+  return statement(r.db, 'SELECT 1 FROM job_runtime LIMIT 1').get() !== undefined;
+}
+
+const BUSY_LANES = `SELECT name, paused, running, queued - delayed AS due FROM lanes
+WHERE running > 0 OR (queued > 0 AND paused = 0)`;
+/** Backing off, or its time has come since a claim last looked. */
+const SOON = `SELECT 1 FROM job_runtime WHERE state || due || backing_off = 'queued01' AND lane = ?
+UNION ALL SELECT 1 FROM job_runtime WHERE state = 'queued' AND due = 0 AND next_run_at <= ? AND lane = ? LIMIT 1`;
+
+/**
+ * True while a worker of these lanes (null: all) has something to stay for: a job runs there, or one
+ * is due or backing off in a lane that is not paused. What merely waits for a later time is none.
+ */
+export function drainable(r: Reader, lanes: string[] | null): boolean {
+  const rows = statement<{ name: string; paused: number; running: number; due: number }>(r.db, BUSY_LANES).all();
+  return rows
+    .filter((row) => lanes === null || lanes.includes(row.name))
+    .some(
+      (row) => row.running > 0 || row.due > 0 || statement(r.db, SOON).get(row.name, r.now, row.name) !== undefined,
+    );
+}
