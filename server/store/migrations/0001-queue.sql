@@ -48,7 +48,8 @@ CREATE TABLE environments (
 
 CREATE TABLE jobs (
   id                 INTEGER PRIMARY KEY AUTOINCREMENT,
-  lane               TEXT NOT NULL REFERENCES lanes (name),
+  -- No reference: an empty lane may be removed while its finished jobs are kept.
+  lane               TEXT NOT NULL,
   argv               TEXT NOT NULL CHECK (json_valid(argv)),
   cwd                TEXT NOT NULL,
   label              TEXT,

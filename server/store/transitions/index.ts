@@ -1,0 +1,5 @@
+export { add } from './add.ts';
+export { claim } from './claim.ts';
+export { settle } from './dependents.ts';
+export { closeReaped, finish } from './finish.ts';
+export { heartbeat, registerWorker, removeWorker, started, takeOver } from './workers.ts';

@@ -1,0 +1,150 @@
+/** What the store's tests share: a queue in a folder of its own, a clock to turn by hand, jobs in short. */
+import fs from 'node:fs';
+import os from 'node:os';
+import path from 'node:path';
+import type { TestContext } from 'node:test';
+import { openStoreWith, type OpenParts } from '../../server/store/open.ts';
+import { SCHEMA } from '../../server/store/migrate.ts';
+import { openStore } from '../../server/store/open.ts';
+import * as transitions from '../../server/store/transitions/index.ts';
+import type {
+  AttemptEnd,
+  Claimed,
+  Clock,
+  FinishResult,
+  OpenOptions,
+  Store,
+  WorkerRegistration,
+} from '../../server/store/api.ts';
+import type { AddRequest, Caller } from '../../shared/job.ts';
+
+/** Where something can be told to run when it is over: a test's context. */
+export type Scope = Pick<TestContext, 'after'>;
+
+export const CALLER: Caller = { env: { PATH: '/usr/bin', HOME: '/home/dev' }, umask: 0o022 };
+
+/** A clock that stands still until it is moved; its ticks go on by themselves unless moved too. */
+export interface FakeClock extends Clock {
+  /** Move both by so many ms. */
+  advance(ms: number): void;
+  /** Set the wall clock alone, also back. */
+  set(now: number): void;
+}
+
+/** 2026-01-02T03:04:05.000Z unless told otherwise. Ticks are real, so that waits end. */
+export function fakeClock(start: number = Date.UTC(2026, 0, 2, 3, 4, 5)): FakeClock {
+  let now = start;
+  let skipped = 0;
+  return {
+    now: () => now,
+    ticks: () => performance.now() + skipped,
+    advance: (ms) => {
+      now += ms;
+      skipped += ms;
+    },
+    set: (value) => {
+      now = value;
+    },
+  };
+}
+
+/** A folder that is gone after the test. */
+export function tempFolder(scope: Scope): string {
+  const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'laneway-store-'));
+  scope.after(() => fs.rmSync(folder, { recursive: true, force: true, maxRetries: 3 }));
+  return folder;
+}
+
+/** A queue in a new folder, closed and removed after the test. */
+export async function openTemp(
+  scope: Scope,
+  options: Partial<OpenOptions> = {},
+  parts: Partial<OpenParts> | null = null,
+): Promise<{ store: Store; clock: FakeClock; folder: string }> {
+  const folder = options.folder ?? tempFolder(scope);
+  const clock = fakeClock();
+  const all = { folder, clock, ...options };
+  const store =
+    parts === null
+      ? await openStore(all)
+      : await openStoreWith(all, { ground: () => ({ kind: 'local' }), schema: SCHEMA, ...parts });
+  scope.after(() => store.close());
+  return { store, clock, folder };
+}
+
+/** A job in short: `job({ lane: 'build' })`. */
+export function job(request: AddRequest = {}): AddRequest {
+  return { argv: ['true'], cwd: '/tmp', ...request };
+}
+
+/** Add jobs; gives their ids. */
+export async function add(store: Store, ...requests: AddRequest[]): Promise<number[]> {
+  const jobs = requests.length === 0 ? [job()] : requests.map(job);
+  return (await store.write((tx) => transitions.add(tx, jobs, CALLER))).ids;
+}
+
+/** Add one job; gives its id. */
+export async function addOne(store: Store, request: AddRequest = {}): Promise<number> {
+  return (await add(store, request))[0] as number;
+}
+
+export function registration(id: string, over: Partial<WorkerRegistration> = {}): WorkerRegistration {
+  return {
+    id,
+    kind: 'work',
+    host: 'host',
+    bootId: 'boot',
+    pidNamespace: 'ns',
+    pid: process.pid,
+    startTime: '1',
+    lanes: null,
+    slots: null,
+    concurrency: 100,
+    ...over,
+  };
+}
+
+export async function register(store: Store, id = 'w1', over: Partial<WorkerRegistration> = {}): Promise<string> {
+  await store.write((tx) => transitions.registerWorker(tx, registration(id, over)));
+  return id;
+}
+
+/** Claim as a worker that is registered (`w1` unless named). */
+export async function claim(
+  store: Store,
+  args: Partial<{ workerId: string; lanes: string[] | null; slots: number | null; limit: number }> = {},
+): Promise<Claimed[]> {
+  return store.write((tx) => transitions.claim(tx, { workerId: 'w1', lanes: null, slots: null, limit: 1, ...args }));
+}
+
+/** How an attempt ended: exit 0 unless told otherwise. */
+export function end(over: Partial<AttemptEnd> = {}): AttemptEnd {
+  return {
+    kind: 'exited',
+    exitCode: 0,
+    signal: null,
+    error: null,
+    stdoutBytes: 0,
+    stderrBytes: 0,
+    signalled: false,
+    ...over,
+  };
+}
+
+export async function finish(store: Store, owner: Claimed, over: Partial<AttemptEnd> = {}): Promise<FinishResult> {
+  return store.write((tx) => transitions.finish(tx, owner, end(over)));
+}
+
+/** The stored state of a job, read without any query of the store. */
+export function stateOf(store: Store, id: number): string | null {
+  return store.read(
+    ({ db }) => db.prepare<[number], string>('SELECT state FROM job_view WHERE id = ?').pluck().get(id) ?? null,
+  );
+}
+
+/** The types of a job's events, oldest first. */
+export function eventsOf(store: Store, id: number): string[] {
+  return store.read(({ db }) =>
+    db.prepare<[number], string>('SELECT event_type FROM job_events WHERE job_id = ? ORDER BY id').pluck().all(id),
+  );
+}
