@@ -126,7 +126,7 @@ export async function startCodeServer(folder: string, options: CodeServerOptions
       origin,
       authority,
       dataFolder,
-      tail: server.tail,
+      tail: () => server.tail(),
       onExit: (listener) => server.child.once('exit', listener),
       stop: () => stop(server, dataFolder),
     };

@@ -53,6 +53,6 @@ export function node24(): string {
 /** npm of the Node in use: by its script, so that no shell is needed on Windows. */
 export function npmCommand(): [program: string, ...args: string[]] {
   const script = process.env['npm_execpath'];
-  if (script !== undefined && /npm-cli\.js$/.test(script)) return [process.execPath, script];
+  if (script !== undefined && script.endsWith('npm-cli.js')) return [process.execPath, script];
   return process.platform === 'win32' ? ['cmd.exe', '/c', 'npm'] : ['npm'];
 }

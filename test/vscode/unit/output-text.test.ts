@@ -1,7 +1,7 @@
 /** A log's bytes become text, however they are cut into pages. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import fc from 'fast-check';
+import { array, assert as check, constantFrom, integer, property } from 'fast-check';
 import { LogText } from '../../../client/vscode/output/logText.ts';
 import { LineCollapser } from '../../../client/vscode/output/lines.ts';
 import { Utf8Decoder } from '../../../client/vscode/output/utf8.ts';
@@ -40,7 +40,7 @@ describe('text of a log', () => {
   for (const [name, input, expected] of cases) it(name, () => assert.equal(textOf(encode(input)), expected));
 
   it('is the same however the bytes are cut', () => {
-    const pieces = fc.constantFrom(
+    const pieces = constantFrom(
       'text',
       '\n',
       '\r\n',
@@ -54,10 +54,10 @@ describe('text of a log', () => {
       '\u0007',
       '\uFFFD',
     );
-    fc.assert(
-      fc.property(
-        fc.array(pieces, { maxLength: 40 }),
-        fc.array(fc.integer({ min: 1, max: 7 }), { minLength: 1, maxLength: 5 }),
+    check(
+      property(
+        array(pieces, { maxLength: 40 }),
+        array(integer({ min: 1, max: 7 }), { minLength: 1, maxLength: 5 }),
         (parts, sizes) => {
           const bytes = encode(parts.join(''));
           assert.equal(textOf(bytes, sizes), textOf(bytes));
