@@ -12,6 +12,7 @@ import type * as vscode from 'vscode';
 import type { ErrorData } from '../../shared/errors.ts';
 import type { Job } from '../../shared/job.ts';
 import type { NotificationType, RequestType, Welcome } from '../../shared/protocol.ts';
+import type { Settings } from './config.ts';
 import type { JobCache } from './jobCache.ts';
 
 /**
@@ -66,6 +67,10 @@ export interface Laneway {
   readonly onDidChangeQueues: vscode.Event<void>;
   /** The queue of the folder that holds this path or URI. */
   queueFor(place: string | vscode.Uri | vscode.WorkspaceFolder): Queue | undefined;
+  /** A setting of `laneway.*` as it is now. */
+  settings: Settings;
+  /** Tell that a job was added from this window: its ending concerns this window's person. */
+  added(queue: Queue, job: Job): void;
   /**
    * Run something on behalf of the user: a failure becomes a message with a button and
    * `undefined`, never an unhandled rejection. `doing` completes "Laneway could not …".

@@ -58,7 +58,9 @@ export class JobCache {
   #lanesLoaded = false;
   #hint: Hint | null = null;
   #cursor = 0;
-  #pulling: Promise<void> | null = null;
+  #pulling = false;
+  /** The last pull failed: the next hint or connection tries again, not a loop. */
+  #troubled = false;
   #timer: NodeJS.Timeout | null = null;
   #dueTimer: NodeJS.Timeout | null = null;
   #disposed = false;
@@ -205,12 +207,19 @@ export class JobCache {
     if (this.#timer || this.#disposed) return;
     this.#timer = setTimeout(() => {
       this.#timer = null;
-      this.#pulling ??= this.#pull().finally(() => (this.#pulling = null));
+      if (this.#pulling) return;
+      this.#pulling = true;
+      void this.#pull().finally(() => {
+        this.#pulling = false;
+        if (this.#hint && this.#hint.cursor > this.#cursor && this.watched && !this.#troubled)
+          this.#schedule(PULL_GAP_MS);
+      });
     }, delay);
   }
 
   async #pull(): Promise<void> {
     if (!this.watched || this.#disposed || !this.#hint) return;
+    this.#troubled = false;
     try {
       const behind = this.#hint.cursor - this.#cursor;
       if (behind <= 0) return;
@@ -218,10 +227,9 @@ export class JobCache {
       else if (this.#lists.lists.size === 0 && this.#details.size === 0) await this.#lanesOnly(this.#hint.cursor);
       else await this.#takeEvents();
     } catch (error) {
+      this.#troubled = true;
       this.#onTrouble(error);
-      return;
     }
-    if (this.#hint.cursor > this.#cursor) this.#schedule(PULL_GAP_MS);
   }
 
   /** Nothing is unfolded: which jobs moved matters to nobody. */

@@ -1,9 +1,15 @@
 /**
- * Which job a command means. Every job command takes a tree node, a `{queue, job}`, a job
- * object, a job id, or nothing: then it asks, offering only the jobs it fits.
+ * What a command means: a job, a lane, a queue. Every job command takes a tree node, a
+ * `{queue, job}`, a job object, a job id, or nothing: then it asks, offering only what fits.
  */
+import * as vscode from 'vscode';
+import { LanewayError } from '../../../shared/errors.ts';
+import { LANE_NAME } from '../../../shared/limits.ts';
 import type { Job, StateFilter } from '../../../shared/job.ts';
-import type { JobArgument, JobHandle, Laneway } from '../context.ts';
+import { Lanes, List, Show } from '../../../shared/protocol.ts';
+import type { JobArgument, JobHandle, Laneway, Queue } from '../context.ts';
+import { folderOf, idOf, laneOf, queueOf } from './arguments.ts';
+import { pickJob, pickJobs } from './jobPicker.ts';
 
 /** What to ask for when the argument names no job. */
 export interface JobQuestion {
@@ -14,8 +20,121 @@ export interface JobQuestion {
   /** A finer test on top of `states`. */
   fits?: (job: Job) => boolean;
 }
-export type ResolveJob = (
+
+/** The one job that is meant; undefined when the person backed out. */
+export async function resolveJob(
   laneway: Laneway,
   argument: JobArgument,
   question: JobQuestion,
-) => Promise<JobHandle | undefined>;
+): Promise<JobHandle | undefined> {
+  const named = await namedJob(laneway, argument);
+  if (named) return named;
+  const queue = await resolveQueue(laneway, argument);
+  return queue && (await pickJob(queue, question));
+}
+
+/**
+ * The jobs that are meant: the selected nodes when a context menu passes several, else one or a
+ * list of ids, else what is picked. Undefined when the person backed out.
+ */
+export async function resolveJobs(
+  laneway: Laneway,
+  argument: JobArgument,
+  selected: unknown,
+  question: JobQuestion,
+): Promise<{ queue: Queue; jobs: Job[] } | undefined> {
+  const several = Array.isArray(selected) && selected.length > 0 ? selected : Array.isArray(argument) ? argument : null;
+  const handles: JobHandle[] = [];
+  for (const one of several ?? [argument]) {
+    const handle = await namedJob(laneway, one);
+    if (handle) handles.push(handle);
+  }
+  const [first] = handles;
+  if (first) {
+    const jobs = handles.filter(({ queue }) => queue === first.queue).map(({ job }) => job);
+    return { queue: first.queue, jobs };
+  }
+  const queue = await resolveQueue(laneway, argument);
+  const jobs = queue && (await pickJobs(queue, question));
+  return queue && jobs && { queue, jobs };
+}
+
+async function namedJob(laneway: Laneway, argument: JobArgument): Promise<JobHandle | undefined> {
+  const id = idOf(argument);
+  if (id === null) return undefined;
+  const queue = queueOf(argument) ?? (await queueWithJob(laneway, id, folderOf(argument)));
+  // What a node or a caller holds may be old: the state decides what a command does.
+  const known = await queue.request(List, { ids: typeof id === 'number' ? [id] : null, limit: 1 });
+  const [job] = typeof id === 'number' ? known.jobs : [(await queue.request(Show, { job: id })).job];
+  if (!job) throw new LanewayError('NOT_FOUND', `there is no job ${id}`, 'It may have been pruned.');
+  return { queue, job };
+}
+
+/** With several folders an id alone may mean several jobs: the folders that have it are offered. */
+async function queueWithJob(laneway: Laneway, id: number | string, folder: string | null): Promise<Queue> {
+  const named = folder === null ? undefined : laneway.queueFor(folder);
+  if (named) return named;
+  const queues = needQueues(laneway);
+  if (queues.length === 1) return queues[0]!;
+  const having: Queue[] = [];
+  for (const queue of queues.filter(({ state }) => state === 'ready')) {
+    const found = typeof id === 'number' ? (await queue.request(List, { ids: [id], limit: 1 })).jobs : [];
+    if (found.length > 0) having.push(queue);
+  }
+  if (having.length === 1) return having[0]!;
+  const chosen = await pickQueue(having.length > 0 ? having : queues);
+  if (!chosen) throw new vscode.CancellationError();
+  return chosen;
+}
+
+/** The queue that is meant: the argument's, the only one, or what is picked. */
+export async function resolveQueue(laneway: Laneway, argument?: unknown): Promise<Queue | undefined> {
+  const named = queueOf(argument);
+  if (named) return named;
+  const folder = folderOf(argument);
+  const holding = folder === null ? undefined : laneway.queueFor(folder);
+  if (holding) return holding;
+  const queues = needQueues(laneway);
+  return queues.length === 1 ? queues[0] : await pickQueue(queues);
+}
+
+/** The lane that is meant: a node's, a name, or what is picked. */
+export async function resolveLane(
+  laneway: Laneway,
+  argument: unknown,
+  title: string,
+  fits: (lane: { paused: boolean }) => boolean = () => true,
+): Promise<{ queue: Queue; lane: string } | undefined> {
+  const queue = await resolveQueue(laneway, argument);
+  if (!queue) return undefined;
+  const named = laneOf(argument);
+  if (named !== null) {
+    if (LANE_NAME.test(named)) return { queue, lane: named };
+    throw new LanewayError('INVALID_INPUT', `"${named}" is no lane name`, null);
+  }
+  const { lanes } = await queue.request(Lanes, null);
+  const items = lanes
+    .filter(fits)
+    .map((lane) => ({
+      label: lane.name,
+      description: lane.paused ? 'paused' : `${lane.running}/${lane.slots} running`,
+    }));
+  if (items.length === 0) throw new LanewayError('NOT_FOUND', 'no lane fits', 'Add a job to make a lane.');
+  const picked = await vscode.window.showQuickPick(items, { title });
+  return picked && { queue, lane: picked.label };
+}
+
+function needQueues(laneway: Laneway): readonly Queue[] {
+  const queues = laneway.queues();
+  if (queues.length > 0) return queues;
+  if (!vscode.workspace.isTrusted) {
+    throw new LanewayError('REFUSED', 'this workspace is not trusted', 'Trust the workspace to run jobs in it.');
+  }
+  throw new LanewayError('INVALID_INPUT', 'no folder is open', 'Open a folder: jobs belong to one.');
+}
+
+async function pickQueue(queues: readonly Queue[]): Promise<Queue | undefined> {
+  const items = queues.map((queue) => ({ label: queue.name, description: queue.root, queue }));
+  const picked = await vscode.window.showQuickPick(items, { title: 'Which folder?' });
+  return picked?.queue;
+}

@@ -1,0 +1,53 @@
+/** What a failure says and which next steps it offers. Pure; `messages.ts` shows it. */
+import type { ErrorCode, ErrorData } from '../../shared/errors.ts';
+
+/** A button under a message, and the command that it runs. */
+export interface NextStep {
+  title: string;
+  command: string;
+  arguments?: unknown[];
+}
+
+const SHOW_LOG: NextStep = { title: 'Show Log', command: 'laneway.showExtensionLog' };
+const SERVER_LOG: NextStep = { title: 'Show Server Log', command: 'laneway.showServerLog' };
+const RESTART: NextStep = { title: 'Restart Server', command: 'laneway.restartServer' };
+const FIND: NextStep = { title: 'Find Job', command: 'laneway.findJob' };
+const UPDATE: NextStep = { title: 'Check for Updates', command: 'workbench.extensions.action.checkForUpdates' };
+const TERMINAL: NextStep = { title: 'Open Terminal', command: 'laneway.openTerminal' };
+
+/** Next steps that fit an error, the most helpful first. Never empty. */
+export function nextSteps(code: ErrorCode): NextStep[] {
+  switch (code) {
+    case 'NOT_FOUND':
+    case 'CONFLICT':
+    case 'KEY_CONFLICT':
+      return [FIND];
+    case 'ENVIRONMENT':
+    case 'TIMEOUT':
+      return [RESTART, SERVER_LOG];
+    case 'SCHEMA_NEWER':
+    case 'VERSION_MISMATCH':
+      return [UPDATE, SERVER_LOG];
+    case 'CORRUPT':
+      return [TERMINAL, SERVER_LOG];
+    case 'REFUSED':
+      return [SERVER_LOG];
+    case 'INVALID_INPUT':
+    case 'INTERNAL':
+      return [SHOW_LOG];
+  }
+}
+
+/** One sentence of what failed and why, and the hint. `doing` completes "Laneway could not …". */
+export function failureText(doing: string, { message, hint }: ErrorData): string {
+  return `Laneway could not ${doing}: ${sentence(message)}${hint ? ` ${sentence(upper(hint))}` : ''}`;
+}
+
+function sentence(text: string): string {
+  const trimmed = text.trim();
+  return /[.!?…]$/.test(trimmed) ? trimmed : `${trimmed}.`;
+}
+
+function upper(text: string): string {
+  return text.charAt(0).toUpperCase() + text.slice(1);
+}
