@@ -109,6 +109,12 @@ export interface WorkerRegistration extends HostIdentity, ProcessIdentity {
   concurrency: number;
 }
 
+/** A registered worker and its pulse. */
+export interface Registration extends Omit<WorkerRegistration, 'kind' | 'lanes' | 'slots' | 'concurrency'> {
+  /** Counter raised by each heartbeat: moves even when the wall clock steps. */
+  heartbeats: number;
+}
+
 /** A claimed job with all that is needed to run it. */
 export interface Claimed extends Owner {
   lane: string;
@@ -288,6 +294,8 @@ export interface Queries {
   /** Due time of the next job that is not yet due in a lane that could take it; null: none. */
   nextDue(r: Reader, lanes: string[] | null): number | null;
   runningAttempts(r: Reader): RunningAttempt[];
+  /** Every registered worker as it registered, with its pulse; those that were killed included. */
+  registrations(r: Reader): Registration[];
   /** Every running job this worker owns now. What it runs and is not here (or has another fence) has moved. */
   ownedState(
     r: Reader,

@@ -9,7 +9,7 @@ import { cursor, events, timeline } from './ledger.ts';
 import { list, select } from './list.ts';
 import { resolve } from './resolve.ts';
 import { filesToDelete, prunable } from './retention.ts';
-import { anyLive, drainable, nextDue, ownedState, runningAttempts } from './schedule.ts';
+import { anyLive, drainable, nextDue, ownedState, registrations, runningAttempts } from './schedule.ts';
 import { settings } from './settings.ts';
 import { spans } from './spans.ts';
 
@@ -37,6 +37,7 @@ export {
   nextDue,
   ownedState,
   prunable,
+  registrations,
   resolve,
   runningAttempts,
   select,
@@ -71,6 +72,7 @@ export const queries = {
   nextDue,
   ownedState,
   prunable,
+  registrations,
   resolve,
   runningAttempts,
   select,

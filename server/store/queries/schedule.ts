@@ -1,5 +1,5 @@
 /** What workers ask: what runs, whose it is, when to look again, whether anything is left. */
-import type { Reader, RunningAttempt } from '../api.ts';
+import type { Reader, Registration, RunningAttempt } from '../api.ts';
 import { statement } from '../statements.ts';
 
 /** Delayed jobs of unusable lanes that one look passes over; then it answers early, and looks again. */
@@ -82,6 +82,14 @@ export function runningAttempts(r: Reader): RunningAttempt[] {
       cancelRequested: row.cancel_requested_at !== null,
       cancelGraceMs: row.cancel_grace_ms,
     }));
+}
+
+const REGISTRATIONS = `SELECT id, host, boot_id AS bootId, pid_namespace AS pidNamespace, pid, pid_start AS startTime,
+  heartbeats FROM workers ORDER BY id`;
+
+/** Every registered worker as it registered, with its pulse; those that were killed included. */
+export function registrations(r: Reader): Registration[] {
+  return statement<Registration>(r.db, REGISTRATIONS).all();
 }
 
 const OWNED = `SELECT job_id, attempts AS attempt, fence, cancel_requested_at FROM job_runtime
