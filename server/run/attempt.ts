@@ -22,7 +22,7 @@ import type { Spawn, Spawned } from './spawn.ts';
 import { machineTrouble } from './spawnFailure.ts';
 import type { SpawnFailure } from './spawnFailure.ts';
 import { atTick } from './timer.ts';
-import type { WorkerPaths } from './worker.ts';
+import type { WorkerPaths } from './contract.ts';
 
 export interface AttemptTools extends GroupTools {
   spawn: Spawn;
@@ -104,13 +104,7 @@ function unstarted(claimed: Claimed, failure: Promise<SpawnFailure>): AttemptRun
   };
 }
 
-function watch(
-  claimed: Claimed,
-  pid: number,
-  exited: Promise<Exit>,
-  files: LogPaths,
-  tools: AttemptTools,
-): AttemptRun {
+function watch(claimed: Claimed, pid: number, exited: Promise<Exit>, files: LogPaths, tools: AttemptTools): AttemptRun {
   const { clock, point } = tools;
   const leader: Leader = { pid, startTime: null, own: true };
   const watchers: (() => void)[] = [];

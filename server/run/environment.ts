@@ -3,7 +3,7 @@
  * the in-job verbs and the job's own idempotency need. Pure.
  */
 import type { Claimed } from '../store/api.ts';
-import type { WorkerPaths } from './worker.ts';
+import type { WorkerPaths } from './contract.ts';
 
 /** Set for every job; values of an outer job, or of the caller, never shine through. */
 export function jobMarks(claimed: Claimed): Record<string, string> {

@@ -1,5 +1,5 @@
-/** Is the worker that owns an attempt gone? Pure; see queue.md's reap. */
-import type { HostIdentity, RunningAttempt } from '../store/api.ts';
+/** Is a worker gone? Pure; see queue.md's reap. */
+import type { HostIdentity, Registration } from '../store/api.ts';
 import type { ProcessInfo } from './processes.ts';
 
 /**
@@ -8,24 +8,22 @@ import type { ProcessInfo } from './processes.ts';
  */
 export type Verdict = 'elsewhere' | 'other_boot' | 'gone' | 'hung' | 'alive';
 
-export type Judged = HostIdentity & Pick<RunningAttempt, 'workerPid' | 'workerStartTime'>;
-
 /**
  * @param holder who has the worker's pid now
  * @param stillBeats how many of our own beats passed without one of the worker's
  * @param leaseBeats how many of our beats make a lease
  */
 export function judge(
-  attempt: Judged,
+  worker: HostIdentity & Pick<Registration, 'startTime'>,
   here: HostIdentity,
   holder: ProcessInfo | null,
   stillBeats: number,
   leaseBeats: number,
 ): Verdict {
-  const place = whereabouts(attempt, here);
+  const place = whereabouts(worker, here);
   if (place !== 'here') return place;
   if (holder === null || holder.zombie) return 'gone';
-  if (attempt.workerStartTime !== null && holder.startTime !== attempt.workerStartTime) return 'gone';
+  if (worker.startTime !== null && holder.startTime !== worker.startTime) return 'gone';
   return stillBeats >= leaseBeats ? 'hung' : 'alive';
 }
 
@@ -39,12 +37,12 @@ export function whereabouts(there: HostIdentity, here: HostIdentity): 'elsewhere
 /** Counts, per worker, our beats since its last one. Workers no longer seen are forgotten. */
 export function countStill(
   before: ReadonlyMap<string, Pulse>,
-  seen: readonly Pick<RunningAttempt, 'workerId' | 'heartbeats'>[],
+  seen: readonly Pick<Registration, 'id' | 'heartbeats'>[],
 ): Map<string, Pulse> {
   const after = new Map<string, Pulse>();
-  for (const { workerId, heartbeats } of seen) {
-    const known = before.get(workerId);
-    after.set(workerId, { heartbeats, still: known?.heartbeats === heartbeats ? known.still + 1 : 0 });
+  for (const { id, heartbeats } of seen) {
+    const known = before.get(id);
+    after.set(id, { heartbeats, still: known?.heartbeats === heartbeats ? known.still + 1 : 0 });
   }
   return after;
 }

@@ -10,15 +10,15 @@ import { LanewayError } from '../../shared/errors.ts';
 import { discardLogs, logSizes } from '../logs/open.ts';
 import { logPaths } from '../logs/paths.ts';
 import type { LogPaths } from '../logs/paths.ts';
-import type { FinishResult, HostIdentity, LogSizes, Owner, RunningAttempt } from '../store/api.ts';
+import type { HostIdentity, LogSizes, Owner, Registration, RunningAttempt } from '../store/api.ts';
 import { stopGroup } from './group.ts';
 import type { GroupTools, Leader } from './group.ts';
 import { countStill, judge, whereabouts } from './judge.ts';
-import type { Pulse } from './judge.ts';
+import type { Pulse, Verdict } from './judge.ts';
 import type { Point } from './points.ts';
 import type { ProcessInfo } from './processes.ts';
 import type { Begun } from './attempt.ts';
-import type { WorkerPaths } from './worker.ts';
+import type { WorkerPaths } from './contract.ts';
 
 export interface ReaperTools extends GroupTools {
   workerId: string;
@@ -28,11 +28,14 @@ export interface ReaperTools extends GroupTools {
   leaseBeats: number;
   point: Point;
   ownPid: number;
+  registered(): Registration[];
   running(): RunningAttempt[];
   /** The store's writes, each retried by the worker until it is in. */
   takeOver(owner: Owner): Promise<Owner | null>;
   recordProcess(owner: Owner, begun: Omit<Begun, 'pid'> & { pid: number | null }): Promise<boolean>;
-  close(owner: Owner, sizes: LogSizes): Promise<FinishResult>;
+  close(owner: Owner, sizes: LogSizes): Promise<void>;
+  /** Take a worker that owns nothing off the list. */
+  remove(workerId: string): Promise<void>;
 }
 
 export interface Reaper {
@@ -55,44 +58,52 @@ export function refuseForeign(running: RunningAttempt[], here: HostIdentity): vo
 
 export function createReaper(tools: ReaperTools): Reaper {
   let pulses = new Map<string, Pulse>();
-  const reaping = new Set<string>();
+  /** Workers whose jobs are being taken care of. */
+  const busy = new Set<string>();
 
-  const verdict = async (attempt: RunningAttempt) => {
-    const holder = await tools.processes.find(attempt.workerPid);
-    const still = pulses.get(attempt.workerId)?.still ?? 0;
-    return judge(attempt, tools.here, holder, still, tools.leaseBeats);
+  const verdictOf = async (worker: Registration): Promise<Verdict> => {
+    const holder = await tools.processes.find(worker.pid);
+    return judge(worker, tools.here, holder, pulses.get(worker.id)?.still ?? 0, tools.leaseBeats);
   };
 
-  const consider = async (attempt: RunningAttempt): Promise<void> => {
-    const key = `${attempt.jobId}.${attempt.attempt}`;
-    if (reaping.has(key)) return;
-    reaping.add(key);
+  const clear = async (workerId: string, verdict: Verdict, owned: RunningAttempt[]): Promise<void> => {
+    if (verdict === 'alive' || verdict === 'elsewhere' || busy.has(workerId)) return;
+    busy.add(workerId);
     try {
-      const found = await verdict(attempt);
-      if (found === 'alive' || found === 'elsewhere') return;
-      tools.log(`job ${attempt.jobId} attempt ${attempt.attempt}: its worker ${attempt.workerId} is ${found}`);
-      await reap(attempt, found !== 'other_boot', tools);
+      tools.log(`worker ${workerId} is ${verdict}; it owned ${owned.length} running jobs`);
+      await Promise.all(owned.map((attempt) => reap(attempt, tools)));
+      await tools.remove(workerId);
     } finally {
-      reaping.delete(key);
+      busy.delete(workerId);
     }
   };
 
   return {
     sweep: async () => {
-      const others = tools.running().filter(({ workerId }) => workerId !== tools.workerId);
-      pulses = countStill(pulses, others);
-      await Promise.all(others.map(consider));
+      const workers = tools.registered().filter(({ id }) => id !== tools.workerId);
+      pulses = countStill(pulses, workers);
+      const known = new Set([tools.workerId, ...workers.map(({ id }) => id)]);
+      const running = tools.running().filter((attempt) => whereabouts(attempt, tools.here) !== 'elsewhere');
+      const lost = running.filter(({ workerId }) => !known.has(workerId));
+      await Promise.all([
+        ...workers.map(async (worker) => {
+          const owned = running.filter(({ workerId }) => workerId === worker.id);
+          await clear(worker.id, await verdictOf(worker), owned);
+        }),
+        ...lost.map((attempt) => clear(attempt.workerId, 'gone', [attempt])),
+      ]);
     },
   };
 }
 
-async function reap(attempt: RunningAttempt, mayLive: boolean, tools: ReaperTools): Promise<void> {
+async function reap(attempt: RunningAttempt, tools: ReaperTools): Promise<void> {
   const { point } = tools;
   point('reap:before');
   const owner = await tools.takeOver(attempt);
   if (owner === null) return;
   point('reap:taken');
   const files = filesOf(attempt, tools.paths.logs);
+  const mayLive = whereabouts(attempt, tools.here) === 'here';
   const leaders = mayLive ? leadersOf(attempt, files, tools) : [];
   if (attempt.pid === null) await recordLost(owner, leaders[0] ?? null, files, tools);
   await Promise.all(leaders.map((leader) => stopGroup(leader, { graceMs: attempt.cancelGraceMs }, tools)));

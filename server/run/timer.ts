@@ -8,7 +8,10 @@ export function atTick(clock: Clock, at: number, then: () => void): () => void {
   const arm = () => {
     const left = at - clock.ticks();
     // A timer may fire a fraction of a millisecond early.
-    timer = setTimeout(() => (clock.ticks() < at ? arm() : then()), Math.min(Math.max(Math.ceil(left), 0), MAX_TIMER_MS));
+    timer = setTimeout(
+      () => (clock.ticks() < at ? arm() : then()),
+      Math.min(Math.max(Math.ceil(left), 0), MAX_TIMER_MS),
+    );
   };
   arm();
   return () => clearTimeout(timer);

@@ -1,0 +1,151 @@
+/**
+ * The attempts that run here: begun from claims, watched to their end, and recorded.
+ *
+ * Every write names the owner (job, attempt, worker, fence). When one finds no row, the job has
+ * another owner by now, and this worker lets go of the attempt: no signal, no late result.
+ */
+import type { AttemptEnd, Claimed, Owner } from '../store/api.ts';
+import * as queries from '../store/queries/index.ts';
+import * as transitions from '../store/transitions/index.ts';
+import { runAttempt } from './attempt.ts';
+import type { AttemptRun, AttemptTools } from './attempt.ts';
+import type { WorkerOptions } from './contract.ts';
+import type { Persist } from './persist.ts';
+
+export interface AttemptsTools extends Omit<AttemptTools, 'logLimit' | 'spawn'> {
+  options: Pick<WorkerOptions, 'store' | 'logLimit' | 'onFinished'>;
+  /** Null until the worker has started. */
+  spawn: () => AttemptTools['spawn'] | null;
+  persist: Persist;
+  workerId: string;
+  /** A slot is free. Called in the tick in which the end was handed to the store, to share its transaction. */
+  onFree: () => void;
+  /** An end is written. */
+  onRecorded: () => void;
+  onTrouble: (text: string) => void;
+}
+
+export interface Attempts {
+  begin(claimed: Claimed): void;
+  /** How many slots are taken. */
+  running(): number;
+  /** How many ends are on their way into the database; their slots are free again. */
+  recording(): number;
+  /** Carry out cancels, and let go of what moved to another owner. */
+  look(): void;
+  /** Stop every group; what is claimed from now on goes back unstarted. */
+  stopAll(): void;
+  /** Dependents that one transaction could not settle. */
+  settle(): Promise<void>;
+}
+
+export function createAttempts(tools: AttemptsTools): Attempts {
+  const { options, clock, log, persist, point, workerId } = tools;
+  /** By `job.attempt`. */
+  const active = new Map<string, AttemptRun>();
+  let recording = 0;
+  let stopping = false;
+
+  function begin(claimed: Claimed): void {
+    const since = clock.ticks();
+    const spawn = tools.spawn();
+    if (spawn === null || stopping) {
+      void record(claimed, STOPPED_UNSTARTED, since);
+      return;
+    }
+    const run = runAttempt(claimed, { ...tools, spawn, logLimit: options.logLimit() });
+    active.set(keyOf(claimed), run);
+    void conclude(run, recordStart(run), since);
+  }
+
+  async function conclude(run: AttemptRun, recorded: Promise<void>, since: number): Promise<void> {
+    const end = await run.ended;
+    // Its logs must be known before it ends, or nobody could read them.
+    await recorded;
+    active.delete(keyOf(run.claimed));
+    point('exit:before-finish');
+    if (end?.kind === 'machine_trouble') tools.onTrouble(end.error ?? 'processes cannot be started');
+    await record(run.claimed, end, since);
+  }
+
+  async function recordStart(run: AttemptRun): Promise<void> {
+    const begun = await run.begun;
+    if (begun === null) return;
+    try {
+      const owned = await persist('a start', (tx) => transitions.started(tx, run.claimed, begun));
+      point('started:after');
+      if (!owned) run.letGo();
+    } catch (error) {
+      log(`job ${run.claimed.jobId}: its start is not recorded: ${(error as Error).message}`);
+    }
+  }
+
+  async function record(claimed: Claimed, end: AttemptEnd | null, since: number): Promise<void> {
+    recording += 1;
+    const writing = end === null ? null : persist('an end', (tx) => transitions.finish(tx, claimed, end));
+    tools.onFree();
+    try {
+      const result = await writing;
+      if (result === null || end === null || !result.applied) {
+        log(`job ${claimed.jobId} attempt ${claimed.attempt}: it has another owner by now; its end is discarded`);
+        return;
+      }
+      point('finish:after');
+      options.onFinished?.({
+        jobId: claimed.jobId,
+        attempt: claimed.attempt,
+        state: result.attemptState,
+        exitCode: end.exitCode,
+        durationMs: Math.round(clock.ticks() - since),
+        jobState: result.jobState,
+      });
+      if (result.settleMore) await settle();
+    } catch (error) {
+      log(`job ${claimed.jobId} attempt ${claimed.attempt}: its end is not recorded: ${(error as Error).message}`);
+    } finally {
+      recording -= 1;
+      tools.onRecorded();
+    }
+  }
+
+  async function settle(): Promise<void> {
+    while (await persist('what follows from an end', (tx) => transitions.settle(tx)));
+  }
+
+  function look(): void {
+    if (active.size === 0) return;
+    const rows = options.store.read((reader) => queries.ownedState(reader, workerId));
+    const owned = new Map(rows.map((row) => [keyOf(row), row] as const));
+    for (const [key, run] of active) {
+      const row = owned.get(key);
+      if (row === undefined || row.fence !== run.claimed.fence) run.letGo();
+      else if (row.cancelRequested) run.stop({ reason: 'cancel' });
+    }
+  }
+
+  return {
+    begin,
+    look,
+    settle,
+    running: () => active.size,
+    recording: () => recording,
+    stopAll: () => {
+      stopping = true;
+      for (const run of active.values()) run.stop({ reason: 'stop' });
+    },
+  };
+}
+
+const STOPPED_UNSTARTED: AttemptEnd = {
+  kind: 'stopped',
+  exitCode: null,
+  signal: null,
+  error: 'its worker was told to stop before it started',
+  stdoutBytes: null,
+  stderrBytes: null,
+  signalled: true,
+};
+
+function keyOf({ jobId, attempt }: Pick<Owner, 'jobId' | 'attempt'>): string {
+  return `${jobId}.${attempt}`;
+}
