@@ -48,6 +48,8 @@ export function configure(db: Database): void {
     db.pragma('fullfsync = ON');
     db.pragma('checkpoint_fullfsync = ON');
   }
+  // Statements with triggers keep a journal of their own; in a file it costs a third of a batch add.
+  db.pragma('temp_store = MEMORY');
   // A batch of 10,000 jobs may grow the log once; it need not stay that large.
   db.pragma('journal_size_limit = 16777216');
   // Claims and finishes touch few pages: a small cache keeps the process small, which keeps fork cheap.

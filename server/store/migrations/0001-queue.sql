@@ -42,8 +42,7 @@ CREATE INDEX lanes_claim ON lanes (head_priority DESC, head_run_at, head_id)
 CREATE TABLE environments (
   id      INTEGER PRIMARY KEY,
   digest  TEXT NOT NULL UNIQUE,
-  content TEXT NOT NULL CHECK (json_valid(content)),
-  uses    INTEGER NOT NULL DEFAULT 0 CHECK (uses >= 0)
+  content TEXT NOT NULL CHECK (json_valid(content))
 );
 
 CREATE TABLE jobs (
@@ -77,12 +76,9 @@ CREATE INDEX jobs_environment ON jobs (environment_id);
 CREATE TRIGGER jobs_are_immutable BEFORE UPDATE ON jobs BEGIN
   SELECT RAISE(ABORT, 'a job is written once and never changed');
 END;
-CREATE TRIGGER jobs_use_environment AFTER INSERT ON jobs BEGIN
-  UPDATE environments SET uses = uses + 1 WHERE id = NEW.environment_id;
-END;
 CREATE TRIGGER jobs_drop_environment AFTER DELETE ON jobs BEGIN
-  UPDATE environments SET uses = uses - 1 WHERE id = OLD.environment_id;
-  DELETE FROM environments WHERE id = OLD.environment_id AND uses = 0;
+  DELETE FROM environments WHERE id = OLD.environment_id
+    AND NOT EXISTS (SELECT 1 FROM jobs WHERE environment_id = OLD.environment_id);
 END;
 
 -- The only mutable lifecycle row; exists only while the job is blocked, queued or running.

@@ -1,6 +1,9 @@
 /**
  * add: a batch of jobs in one transaction, all or none. Requests were validated before
  * (shared/validate.ts); what only the database knows is checked here: keys, prerequisites, lanes.
+ *
+ * First every line becomes a row, with ids handed out in order, then all rows are written at once.
+ * A line may refer to earlier ones (needs, or the same key), so what was planned counts as live.
  */
 import { LanewayError } from '../../../shared/errors.ts';
 import type { AddRequest, Caller, NeedPolicy } from '../../../shared/job.ts';
@@ -16,101 +19,74 @@ import { quoteValue } from '../../../shared/text.ts';
 import type { Tx } from '../api.ts';
 import { statement } from '../statements.ts';
 import { settleAt } from './dependents.ts';
-import { iso } from './events.ts';
 import { ensureLane, type LaneDefaults, nextStamp, refreshHead } from './heads.ts';
-import { insertJob, type NewJob, snapshotEnvironment } from './insert.ts';
+import { insertJobs, type NewJob, nextJobId, snapshotEnvironment } from './insert.ts';
 
-/** What the jobs of one batch share: each found out once. */
+/** What was planned so far, and what the jobs of one batch share: each found out once. */
 interface Batch {
-  lanes: Map<string, LaneDefaults>;
   caller: Caller;
-  environment: number | null;
-  stamp: number | null;
+  jobs: Map<number, NewJob>;
+  /** The planned live job of a key. */
+  keys: Map<string, NewJob>;
   /** Job ids by line, from 0. */
   ids: number[];
+  lanes: Map<string, LaneDefaults>;
+  /** Jobs to settle at once, with the prerequisite that ended badly. */
+  settle: { job: NewJob; need: number }[];
+  shared: { environment: number; stamp: number; nextId: number } | null;
 }
 
 /**
  * @returns the id of each request's job in order, and which of them were live already under their key.
- * @throws INVALID_INPUT for a prerequisite that does not exist; KEY_CONFLICT.
+ * @throws INVALID_INPUT for a prerequisite that does not exist; KEY_CONFLICT. In a batch the message names the line.
  */
 export function add(tx: Tx, requests: AddRequest[], caller: Caller): { ids: number[]; deduplicated: number[] } {
-  const batch: Batch = { lanes: new Map(), caller, environment: null, stamp: null, ids: [] };
+  const batch: Batch = {
+    caller,
+    jobs: new Map(),
+    keys: new Map(),
+    ids: [],
+    lanes: new Map(),
+    settle: [],
+    shared: null,
+  };
   const deduplicated = new Set<number>();
   for (const [index, request] of requests.entries()) {
     const where = requests.length > 1 ? `line ${index + 1}: ` : '';
-    const live = findByKey(tx, request, where);
+    const live = liveByKey(tx, request, batch, where);
     if (live !== null) deduplicated.add(live);
-    batch.ids.push(live ?? addOne(tx, request, batch, where));
+    batch.ids.push(live ?? plan(tx, request, batch, where).id);
   }
+  insertJobs(tx, [...batch.jobs.values()]);
+  // A prerequisite that had ended badly settles the job as it would have later.
+  for (const { job, need } of batch.settle) settleAt(tx, job.id, job.on_need_failure, need);
   for (const lane of batch.lanes.keys()) refreshHead(tx, lane);
   return { ids: batch.ids, deduplicated: [...deduplicated] };
 }
 
-function addOne(tx: Tx, request: AddRequest, batch: Batch, where: string): number {
-  const lane = request.lane ?? DEFAULT_LANE;
-  let defaults = batch.lanes.get(lane);
-  if (defaults === undefined) {
-    defaults = ensureLane(tx, lane);
-    batch.lanes.set(lane, defaults);
-  }
-  const policy = request.onNeedFailure ?? 'cancel';
-  const needs = request.needs?.length ? judgeNeeds(tx, request.needs, policy, batch.ids, where) : NO_NEEDS;
-  const left = needs.reduce((count, need) => count + (need.satisfied ? 0 : 1), 0);
-  const delayedUntil = delay(tx, request);
-  batch.stamp ??= nextStamp(tx);
-  batch.environment ??= snapshotEnvironment(tx, batch.caller.env);
-  const id = insertJob(
-    tx,
-    identity(request, lane, defaults, policy, batch.environment, batch.caller.umask, where),
-    {
-      state: left > 0 ? 'blocked' : 'queued',
-      priority: request.priority ?? 0,
-      nextRunAt: delayedUntil ?? batch.stamp,
-      due: delayedUntil === null,
-      needsLeft: left,
-    },
-    {
-      ...(delayedUntil === null ? null : { nextRunAt: iso(delayedUntil) }),
-      ...(needs.length === 0 ? null : { needs: needs.map((need) => need.id) }),
-    },
-  );
-  for (const need of needs) {
-    statement(tx.db, 'INSERT INTO job_needs (job_id, need_id, satisfied) VALUES (?, ?, ?)').run(
-      id,
-      need.id,
-      need.satisfied ? 1 : 0,
-    );
-  }
-  // A prerequisite that has ended badly already settles the job as it would have later.
-  const ended = needs.find((need) => need.endedBadly && !need.satisfied);
-  if (ended !== undefined) settleAt(tx, id, policy, ended.id);
-  return id;
-}
-
-/** When a delayed job is due, ms; null when it is due at once. */
-function delay(tx: Tx, request: AddRequest): number | null {
-  if (request.afterMs != null) return tx.now + request.afterMs;
-  if (request.at != null) return Date.parse(request.at);
-  return null;
-}
-
-function identity(
-  request: AddRequest,
-  lane: string,
-  defaults: LaneDefaults,
-  policy: NeedPolicy,
-  environment: number,
-  umask: number,
-  where: string,
-): NewJob {
-  if (!request.argv?.length || !request.cwd) {
+/** The job's rows, noted in the batch. */
+function plan(tx: Tx, request: AddRequest, batch: Batch, where: string): NewJob {
+  const { argv, cwd } = request;
+  if (!argv?.length || !cwd) {
     throw new LanewayError('INVALID_INPUT', `${where}a job needs argv and an absolute cwd`, 'give both');
   }
-  return {
+  batch.shared ??= {
+    environment: snapshotEnvironment(tx, batch.caller.env),
+    stamp: nextStamp(tx),
+    nextId: nextJobId(tx),
+  };
+  const lane = request.lane ?? DEFAULT_LANE;
+  let defaults = batch.lanes.get(lane);
+  if (defaults === undefined) batch.lanes.set(lane, (defaults = ensureLane(tx, lane)));
+  const policy = request.onNeedFailure ?? 'cancel';
+  const needs = request.needs?.length ? judgeNeeds(tx, request.needs, policy, batch, where) : [];
+  const ended = needs.find((need) => need.endedBadly && !need.satisfied);
+  const delayedUntil = delay(tx, request);
+  const job: NewJob = {
+    id: batch.shared.nextId++,
     lane,
-    argv: JSON.stringify(request.argv),
-    cwd: request.cwd,
+    argv: JSON.stringify(argv),
+    cwd,
     label: request.label ?? null,
     tags: JSON.stringify(request.tags ?? {}),
     max_retries: request.maxRetries ?? defaults.max_retries ?? DEFAULT_MAX_RETRIES,
@@ -123,27 +99,44 @@ function identity(
     key: request.key ?? null,
     on_need_failure: policy,
     rerun_of: null,
-    environment_id: environment,
+    environment_id: batch.shared.environment,
     env: JSON.stringify(request.env ?? {}),
-    umask,
+    umask: batch.caller.umask,
+    priority: request.priority ?? 0,
+    next_run_at: delayedUntil ?? batch.shared.stamp,
+    due: delayedUntil === null ? 1 : 0,
+    needs,
+    settled: ended !== undefined,
   };
+  batch.jobs.set(job.id, job);
+  if (ended !== undefined) batch.settle.push({ job, need: ended.id });
+  else if (job.key !== null) batch.keys.set(job.key, job);
+  return job;
 }
 
-interface LiveByKey {
+/** When a delayed job is due, ms; null when it is due at once. */
+function delay(tx: Tx, request: AddRequest): number | null {
+  if (request.afterMs != null) return tx.now + request.afterMs;
+  if (request.at != null) return Date.parse(request.at);
+  return null;
+}
+
+interface Keyed {
   id: number;
-  state: string;
   lane: string;
   argv: string;
   cwd: string;
 }
 
-/** The live job that has this key and the same payload. */
-function findByKey(tx: Tx, request: AddRequest, where: string): number | null {
+/** The live job, stored or planned, that has this key and the same payload. */
+function liveByKey(tx: Tx, request: AddRequest, batch: Batch, where: string): number | null {
   if (request.key == null) return null;
-  const live = statement<LiveByKey>(
-    tx.db,
-    `SELECT j.id, r.state, j.lane, j.argv, j.cwd FROM job_runtime r JOIN jobs j ON j.id = r.job_id WHERE r.key = ?`,
-  ).get(request.key);
+  const live: Keyed | undefined =
+    batch.keys.get(request.key) ??
+    statement<Keyed>(
+      tx.db,
+      `SELECT j.id, j.lane, j.argv, j.cwd FROM job_runtime r JOIN jobs j ON j.id = r.job_id WHERE r.key = ?`,
+    ).get(request.key);
   if (live === undefined) return null;
   const same =
     live.lane === (request.lane ?? DEFAULT_LANE) &&
@@ -152,7 +145,7 @@ function findByKey(tx: Tx, request: AddRequest, where: string): number | null {
   if (same) return live.id;
   throw new LanewayError(
     'KEY_CONFLICT',
-    `${where}key ${quoteValue(request.key)} belongs to job ${live.id}, which is ${live.state} and has another lane, command or folder`,
+    `${where}key ${quoteValue(request.key)} belongs to job ${live.id}, which is not finished and has another lane, command or folder`,
     `use another key, or wait for job ${live.id} or cancel it first`,
   );
 }
@@ -162,32 +155,40 @@ interface Need {
   satisfied: boolean;
   endedBadly: boolean;
 }
-const NO_NEEDS: Need[] = [];
 
-/** Which prerequisites count as satisfied already. */
+/** Each prerequisite once, and whether it counts as satisfied already. */
 function judgeNeeds(
   tx: Tx,
   needs: NonNullable<AddRequest['needs']>,
   policy: NeedPolicy,
-  lines: number[],
+  batch: Batch,
   where: string,
 ): Need[] {
-  const ids = new Set(needs.map((need) => (typeof need === 'number' ? need : idOfLine(need.line, lines, where))));
+  const ids = new Set(needs.map((need) => (typeof need === 'number' ? need : idOfLine(need.line, batch.ids, where))));
   return [...ids].map((id) => {
-    const found = statement<{ state: string | null }>(
-      tx.db,
-      `SELECT (SELECT state FROM job_outcomes WHERE job_id = jobs.id) AS state FROM jobs WHERE id = ?`,
-    ).get(id);
-    if (found === undefined) {
-      throw new LanewayError(
-        'INVALID_INPUT',
-        `${where}needs names job ${id}, and there is no such job`,
-        'name jobs that `lane list` shows; pruned ones are gone',
-      );
-    }
-    const endedBadly = found.state === 'dead' || found.state === 'canceled';
-    return { id, satisfied: found.state === 'done' || (endedBadly && policy === 'release'), endedBadly };
+    const state = stateOfNeed(tx, id, batch, where);
+    const endedBadly = state === 'dead' || state === 'canceled';
+    return { id, satisfied: state === 'done' || (endedBadly && policy === 'release'), endedBadly };
   });
+}
+
+/** `live`, or how it ended. */
+function stateOfNeed(tx: Tx, id: number, batch: Batch, where: string): string {
+  const planned = batch.jobs.get(id);
+  if (planned !== undefined) {
+    if (!planned.settled) return 'live';
+    return planned.on_need_failure === 'dead' ? 'dead' : 'canceled';
+  }
+  const found = statement<{ state: string | null }>(
+    tx.db,
+    'SELECT (SELECT state FROM job_outcomes WHERE job_id = jobs.id) AS state FROM jobs WHERE id = ?',
+  ).get(id);
+  if (found !== undefined) return found.state ?? 'live';
+  throw new LanewayError(
+    'INVALID_INPUT',
+    `${where}needs names job ${id}, and there is no such job`,
+    'name jobs that `lane list` shows; pruned ones are gone',
+  );
 }
 
 function idOfLine(line: number, ids: number[], where: string): number {
