@@ -1,0 +1,118 @@
+/**
+ * Checks of what a queue stands on. Each stands alone, so that they tell something even when the
+ * database cannot be opened, or Node.js cannot load its driver; the store's own checks come last.
+ */
+import type { Check, Server } from '../shared/job.ts';
+import { type Env, statePaths, type StatePaths, thisMachine } from '../shared/paths.ts';
+import { toErrorData } from '../shared/errors.ts';
+import { checkGround } from '../shared/ground.ts';
+import { answers } from './answers.ts';
+import * as checks from './doctorChecks.ts';
+import { isLocked } from './findServer.ts';
+import { readServerFile } from './serverFile.ts';
+import type { Clock, Store } from './store/api.ts';
+import { openStore } from './store/open.ts';
+import * as queries from './store/queries/index.ts';
+
+export interface DoctorOptions {
+  workspace: string;
+  env: Env;
+  clock: Clock;
+  deep: boolean;
+}
+
+/** For a process without an open queue. Changes nothing, and makes no queue where there is none. */
+export async function doctor(options: DoctorOptions): Promise<{ ok: boolean; checks: Check[] }> {
+  return report(async (add) => {
+    const paths = await around(options, add);
+    if (paths === null) return;
+    await add('database', () => withStore(options, paths, add));
+  });
+}
+
+/** For a process that has the queue open. */
+export async function runChecks(
+  options: DoctorOptions & { store: Store; server: Server },
+): Promise<{ ok: boolean; checks: Check[] }> {
+  return report(async (add) => {
+    const paths = await around(options, add);
+    if (paths === null) return;
+    await add('database', () => checks.ok('database', `${paths.database}, schema ${options.store.schema}`));
+    await ofStore(options, options.store, paths, add);
+  });
+}
+
+type Add = (id: string, check: () => Check | null | Promise<Check | null>) => Promise<void>;
+
+/** Collects checks; one that throws has failed for that reason. */
+async function report(run: (add: Add, push: (check: Check) => void) => Promise<void>): Promise<{
+  ok: boolean;
+  checks: Check[];
+}> {
+  const found: Check[] = [];
+  const add: Add = async (id, check) => {
+    try {
+      const result = await check();
+      if (result !== null) found.push(result);
+    } catch (error) {
+      const { message, hint } = toErrorData(error);
+      found.push({ id, status: 'fail', message, hint });
+    }
+  };
+  await run(add, (check) => found.push(check));
+  return { ok: found.every(({ status }) => status !== 'fail'), checks: found };
+}
+
+async function around({ workspace, env }: DoctorOptions, add: Add): Promise<StatePaths | null> {
+  await add('node', () => checks.node(process.versions.node));
+  let paths: StatePaths | null = null;
+  await add('paths', () => {
+    paths = statePaths(workspace, env);
+    return checks.ok('paths', `the queue of ${workspace} is in ${paths.folder}`);
+  });
+  const found = paths as StatePaths | null;
+  if (found === null) return null;
+  await add('ground', () => {
+    checkGround(found, workspace, env);
+    return checks.ok('ground', `${found.home} is a safe place`);
+  });
+  const { uid } = thisMachine();
+  await add('modes', () => checks.modes(found, uid));
+  await add('filesystem', () => checks.filesystem(found));
+  await add('space', () => checks.space(found));
+  await add('identity', () => checks.identity(found, workspace));
+  await add('damaged', () => checks.damaged(found));
+  await add('server', async () =>
+    checks.server(found, {
+      locked: await isLocked(found),
+      answers: await answers(found.socket),
+      file: readServerFile(found),
+    }),
+  );
+  await add('socket', () => checks.socket(found, uid));
+  return found;
+}
+
+async function withStore(options: DoctorOptions, paths: StatePaths, add: Add): Promise<Check> {
+  if (!checks.exists(paths.database)) return checks.ok('database', 'there is no queue here yet');
+  const warnings: string[] = [];
+  const store = await openStore({
+    folder: paths.folder,
+    clock: options.clock,
+    mustExist: true,
+    warn: (message) => warnings.push(message),
+  });
+  try {
+    await ofStore(options, store, paths, add);
+    if (warnings.length > 0) return { id: 'database', status: 'warn', message: warnings.join('; '), hint: null };
+    return checks.ok('database', `${paths.database}, schema ${store.schema}`);
+  } finally {
+    await store.close();
+  }
+}
+
+async function ofStore({ deep }: DoctorOptions, store: Store, paths: StatePaths, add: Add): Promise<void> {
+  const found = store.read((reader) => queries.check(reader, deep));
+  for (const check of found) await add(check.id, () => check);
+  await add('logs', () => checks.logs(paths, store, deep));
+}

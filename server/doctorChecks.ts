@@ -1,0 +1,183 @@
+/** The single checks of doctor.ts, each a function of what it looks at. */
+import fs from 'node:fs';
+import path from 'node:path';
+import type { Check } from '../shared/job.ts';
+import { SOCKET_PATH_BYTES, type StatePaths } from '../shared/paths.ts';
+import { isAlive } from './alive.ts';
+import type { ServerFile } from './serverFile.ts';
+import type { Store } from './store/api.ts';
+import { judgeFilesystem } from './store/filesystem.ts';
+import * as queries from './store/queries/index.ts';
+import { identityOf, readIdentity, sameFolder } from './workspaces/identity.ts';
+
+const NODE_MAJOR = 22;
+/** Bytes below which a full disk is near. */
+const LOW_SPACE = 64 * 1024 * 1024;
+
+export function ok(id: string, message: string): Check {
+  return { id, status: 'ok', message, hint: null };
+}
+
+export function exists(file: string): boolean {
+  return fs.existsSync(file);
+}
+
+export function node(version: string): Check {
+  if (Number.parseInt(version, 10) >= NODE_MAJOR) return ok('node', `Node.js ${version}`);
+  const message = `Node.js ${version} cannot load the queue's database; ${NODE_MAJOR} or newer can`;
+  return { id: 'node', status: 'fail', message, hint: `put Node.js ${NODE_MAJOR} or newer first on the PATH` };
+}
+
+/** Folders are 0700 and files 0600: argv and environments hold secrets. */
+export function modes(paths: StatePaths, uid: number | null): Check {
+  if (uid === null || !exists(paths.folder)) return ok('modes', 'nothing to look at');
+  const files = [paths.database, `${paths.database}-wal`, `${paths.database}-shm`, paths.lock, paths.serverLog];
+  const open = [paths.folder, paths.logs, ...files].filter((file) => {
+    const found = fs.lstatSync(file, { throwIfNoEntry: false });
+    return found !== undefined && (found.mode & 0o077) !== 0;
+  });
+  if (open.length === 0) return ok('modes', 'only you can read the queue');
+  return {
+    id: 'modes',
+    status: 'warn',
+    message: `others can reach ${open.join(', ')}`,
+    hint: `run: chmod -R go= ${paths.folder}`,
+  };
+}
+
+export function filesystem(paths: StatePaths): Check {
+  if (!exists(paths.home)) return ok('filesystem', 'nothing to look at');
+  const judged = judgeFilesystem(fs.statfsSync(paths.home).type, process.platform);
+  if (judged.kind === 'local') return ok('filesystem', 'the queue is on a local file system');
+  return {
+    id: 'filesystem',
+    status: judged.kind === 'network' ? 'fail' : 'warn',
+    message: `${paths.home} is on ${judged.name}, where locks may not hold`,
+    hint: 'point LANEWAY_HOME to a folder on a local disk',
+  };
+}
+
+export function space(paths: StatePaths): Check {
+  if (!exists(paths.home)) return ok('space', 'nothing to look at');
+  const { bavail, bsize } = fs.statfsSync(paths.home);
+  const mib = Math.floor((bavail * bsize) / 1_048_576);
+  if (bavail * bsize >= LOW_SPACE) return ok('space', `${mib} MiB free`);
+  return {
+    id: 'space',
+    status: 'warn',
+    message: `only ${mib} MiB are free on the disk of ${paths.home}`,
+    hint: 'free some space, or prune: lane prune --older-than 7d --yes',
+  };
+}
+
+export function identity(paths: StatePaths, workspace: string): Check {
+  const recorded = readIdentity(paths);
+  if (recorded === null || sameFolder(recorded, identityOf(workspace))) {
+    return ok('identity', 'the folder is the one the queue was made for');
+  }
+  return {
+    id: 'identity',
+    status: 'warn',
+    message: `${workspace} is another folder than the one its queue was made for`,
+    hint: 'unfinished jobs run here only after: lane workspaces adopt PATH',
+  };
+}
+
+/** Databases that were set aside are the person's to look at, and easily forgotten. */
+export function damaged(paths: StatePaths): Check {
+  const found = exists(paths.folder)
+    ? fs.readdirSync(paths.folder).filter((name) => /\.damaged-[\dT-]+\.db$/.test(name))
+    : [];
+  if (found.length === 0) return ok('damaged', 'no damaged database was set aside');
+  return {
+    id: 'damaged',
+    status: 'warn',
+    message: `set aside because damaged: ${found.map((name) => path.join(paths.folder, name)).join(', ')}`,
+    hint: 'look at it with sqlite3, or delete it',
+  };
+}
+
+export function server(paths: StatePaths, seen: { locked: boolean; answers: boolean; file: ServerFile | null }): Check {
+  const pid = seen.file === null ? 'unknown' : `${seen.file.pid}`;
+  if (seen.locked && seen.answers) return ok('server', `a server runs (pid ${pid})`);
+  if (!seen.locked && !seen.answers) {
+    const stale = seen.file !== null && !isAlive(seen.file.pid);
+    return ok('server', stale ? 'no server runs; the last one was killed' : 'no server runs');
+  }
+  if (seen.locked) {
+    // Another runtime folder gives another socket for the same queue.
+    const elsewhere = seen.file !== null && seen.file.socket !== paths.socket;
+    return {
+      id: 'server',
+      status: 'fail',
+      message: elsewhere
+        ? `the server (pid ${pid}) listens on ${seen.file?.socket}, not on ${paths.socket}`
+        : `a server (pid ${pid}) holds the queue but does not answer on ${paths.socket}`,
+      hint: elsewhere ? 'use the same LANEWAY_RUNTIME, XDG_RUNTIME_DIR and TMPDIR everywhere' : `run: kill ${pid}`,
+    };
+  }
+  return {
+    id: 'server',
+    status: 'fail',
+    message: `something answers on ${paths.socket} that does not hold this queue`,
+    hint: `remove ${paths.socket}, then run: lane server start`,
+  };
+}
+
+export function socket(paths: StatePaths, uid: number | null): Check {
+  if (paths.socketFolder === null || uid === null) return ok('socket', paths.socket);
+  const limit = process.platform === 'linux' ? SOCKET_PATH_BYTES.linux : SOCKET_PATH_BYTES.other;
+  const found = fs.lstatSync(paths.socketFolder, { throwIfNoEntry: false });
+  if (found === undefined)
+    return ok('socket', `${paths.socket} (${Buffer.byteLength(paths.socket)} of ${limit} bytes)`);
+  if (!found.isDirectory() || found.uid !== uid) {
+    const message = `${paths.socketFolder} is not a folder of yours`;
+    return { id: 'socket', status: 'fail', message, hint: 'set LANEWAY_RUNTIME to a folder of your own' };
+  }
+  if ((found.mode & 0o077) !== 0) {
+    const message = `others can reach ${paths.socketFolder}`;
+    return { id: 'socket', status: 'warn', message, hint: `run: chmod 700 ${paths.socketFolder}` };
+  }
+  return ok('socket', `${paths.socket} (${Buffer.byteLength(paths.socket)} of ${limit} bytes)`);
+}
+
+/** With `deep`: log files that belong to no job. */
+export function logs(paths: StatePaths, store: Store, deep: boolean): Check {
+  if (!exists(paths.logs)) return ok('logs', 'no logs yet');
+  let files = 0;
+  const strays: string[] = [];
+  for (const bucket of fs.readdirSync(paths.logs)) {
+    const folder = path.join(paths.logs, bucket);
+    if (!/^\d+$/.test(bucket) || !fs.statSync(folder).isDirectory()) {
+      strays.push(folder);
+      continue;
+    }
+    const names = fs.readdirSync(folder);
+    files += names.length;
+    if (deep) strays.push(...straysOf(folder, names, store));
+  }
+  if (strays.length === 0) return ok('logs', `${files} log files`);
+  return {
+    id: 'logs',
+    status: 'warn',
+    message: `${strays.length} of ${files} log files belong to no job, e.g. ${strays[0]}`,
+    hint: 'delete them by hand if you do not need them',
+  };
+}
+
+function straysOf(folder: string, names: string[], store: Store): string[] {
+  const ids = new Map<number, string[]>();
+  for (const name of names) {
+    const id = Number(/^(\d+)\.\d+(?:\.out|\.err)?\.log$/.exec(name)?.[1] ?? 0);
+    ids.set(id, [...(ids.get(id) ?? []), path.join(folder, name)]);
+  }
+  const wanted = [...ids.keys()].filter((id) => id > 0);
+  const known = new Set(store.read((reader) => queries.jobs(reader, wanted)).map(({ id }) => id));
+  // What pruning still has to delete is no stray.
+  const leaving = new Set(
+    store.read((reader) => queries.filesToDelete(reader, 100_000)).map((file) => path.basename(file)),
+  );
+  return [...ids].flatMap(([id, files]) =>
+    known.has(id) ? [] : files.filter((file) => !leaving.has(path.basename(file))),
+  );
+}

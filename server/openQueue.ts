@@ -1,0 +1,60 @@
+/** Opening a workspace's queue on safe ground, for whoever does it: server, `--direct`, `lane work`. */
+import { LanewayError } from '../shared/errors.ts';
+import { prepareGround } from '../shared/ground.ts';
+import { type Env, type Machine, type StatePaths, statePaths, thisMachine } from '../shared/paths.ts';
+import type { Clock, Store } from './store/api.ts';
+import { openStore } from './store/open.ts';
+import * as queries from './store/queries/index.ts';
+import { identityOf, readIdentity, sameFolder, writeIdentity } from './workspaces/identity.ts';
+
+export interface OpenQueueOptions {
+  /** Real path. */
+  workspace: string;
+  env: Env;
+  clock: Clock;
+  machine?: Machine;
+  warn: (message: string) => void;
+  mustExist?: boolean;
+}
+
+export interface OpenQueue {
+  paths: StatePaths;
+  store: Store;
+}
+
+/**
+ * Prepares the ground, opens the store, and makes sure that the folder is the one the queue was made for.
+ * @throws REFUSED for unsafe ground or another folder with live jobs; what the store throws.
+ */
+export async function openQueue(options: OpenQueueOptions): Promise<OpenQueue> {
+  const { workspace, env, clock, machine = thisMachine(), warn, mustExist = false } = options;
+  const paths = statePaths(workspace, env, machine);
+  prepareGround(paths, workspace, env, machine);
+  const store = await openStore({ folder: paths.folder, clock, warn, mustExist });
+  try {
+    claimFolder(paths, store, workspace, warn);
+  } catch (error) {
+    await store.close();
+    throw error;
+  }
+  return { paths, store };
+}
+
+/** A queue without live jobs goes over to the new folder: nothing of the old one would start in it. */
+function claimFolder(paths: StatePaths, store: Store, workspace: string, warn: (message: string) => void): void {
+  const now = identityOf(workspace);
+  const recorded = readIdentity(paths);
+  if (recorded !== null && sameFolder(recorded, now)) return;
+  if (recorded !== null) {
+    if (store.read((reader) => queries.anyLive(reader))) {
+      throw new LanewayError(
+        'REFUSED',
+        `${workspace} is another folder than the one its queue was made for, and that queue has unfinished jobs`,
+        'run `lane workspaces adopt PATH` to let them run here, `lane workspaces move PATH NEW` if the project moved, ' +
+          'or `lane workspaces remove PATH` to drop them',
+      );
+    }
+    warn(`${workspace} is another folder than before; the queue goes over to it`);
+  }
+  writeIdentity(paths, now);
+}

@@ -1,0 +1,151 @@
+/** Moving, adopting and removing queues. Each holds the instance lock meanwhile, so that no server starts on them. */
+import fs from 'node:fs';
+import path from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
+import { connect } from '../../shared/connect.ts';
+import { LanewayError } from '../../shared/errors.ts';
+import type { Workspace } from '../../shared/job.ts';
+import { type Env, findWorkspace, statePaths } from '../../shared/paths.ts';
+import { ServerStop } from '../../shared/protocol.ts';
+import { isLocked } from '../findServer.ts';
+import type { Clock } from '../store/api.ts';
+import { type FileLock, tryFileLock } from '../store/fileLock.ts';
+import { openStore } from '../store/open.ts';
+import * as queries from '../store/queries/index.ts';
+import { VERSION } from '../version.ts';
+import { identityOf, writeIdentity } from './identity.ts';
+import { describe, entries, type Entry } from './registry.ts';
+
+/** Milliseconds a server gets to end. */
+const SERVER_END_MS = 15_000;
+
+export interface ChangeParts {
+  env: Env;
+  clock: Clock;
+}
+
+/** @throws NOT_FOUND; CONFLICT while something runs, or when `to` has a queue already; INVALID_INPUT for a bad `to`. */
+export async function moveWorkspace({
+  from,
+  to,
+  env,
+  clock,
+}: ChangeParts & { from: string; to: string }): Promise<Workspace> {
+  const entry = find(from, env);
+  const workspace = findWorkspace({ cwd: process.cwd(), env, explicit: to });
+  const paths = statePaths(workspace, env);
+  if (paths.folder === entry.paths.folder) return describe(entry, clock);
+  if (fs.existsSync(paths.database)) {
+    throw new LanewayError(
+      'CONFLICT',
+      `${workspace} has a queue of its own already`,
+      `remove that first: lane workspaces remove ${workspace}`,
+    );
+  }
+  await alone(entry, { force: false, clock, env }, async (release) => {
+    fs.rmSync(paths.folder, { recursive: true, force: true });
+    const identity = identityOf(workspace);
+    // Windows renames no folder with open files in it.
+    if (process.platform === 'win32') release();
+    fs.renameSync(entry.paths.folder, paths.folder);
+    writeIdentity(paths, identity);
+  });
+  return describe({ identity: identityOf(workspace), paths }, clock);
+}
+
+/** @throws NOT_FOUND; CONFLICT while something runs, unless `force`. */
+export async function removeWorkspace({
+  path: target,
+  force,
+  env,
+  clock,
+}: ChangeParts & { path: string; force: boolean }): Promise<Workspace> {
+  const entry = find(target, env);
+  const before = await describe(entry, clock);
+  await alone(entry, { force, clock, env }, async (release) => {
+    const { folder, workspaces } = entry.paths;
+    // Under another name first: a removal that is interrupted leaves no half of a queue.
+    const leaving = path.join(workspaces, `removed-${path.basename(folder)}-${process.pid}`);
+    if (process.platform === 'win32') release();
+    fs.renameSync(folder, leaving);
+    release();
+    fs.rmSync(leaving, { recursive: true, force: true, maxRetries: 5 });
+    fs.rmSync(entry.paths.socket, { force: true });
+  });
+  return { ...before, serverPid: null };
+}
+
+/** @throws NOT_FOUND; INVALID_INPUT when there is no such folder. */
+export async function adoptWorkspace({ path: target, env, clock }: ChangeParts & { path: string }): Promise<Workspace> {
+  const workspace = findWorkspace({ cwd: process.cwd(), env, explicit: target });
+  const entry = find(workspace, env);
+  writeIdentity(entry.paths, identityOf(workspace));
+  return describe({ ...entry, identity: identityOf(workspace) }, clock);
+}
+
+function find(target: string, env: Env): Entry {
+  const wanted = new Set([path.resolve(target), realOrNull(target)]);
+  const entry = entries(env).find(({ identity }) => wanted.has(identity.path));
+  if (entry !== undefined) return entry;
+  throw new LanewayError('NOT_FOUND', `there is no queue of ${path.resolve(target)}`, 'See: lane workspaces');
+}
+
+function realOrNull(target: string): string | null {
+  try {
+    return fs.realpathSync.native(target);
+  } catch {
+    return null;
+  }
+}
+
+/** Runs `act` while nobody else has the queue: its server ended, nothing running, the instance lock held. */
+async function alone(
+  entry: Entry,
+  { force, clock, env }: ChangeParts & { force: boolean },
+  act: (release: () => void) => Promise<void>,
+): Promise<void> {
+  if (!force) await refuseRunning(entry, clock);
+  if (await isLocked(entry.paths)) await endServer(entry, force, env);
+  const lock = await lockOf(entry, clock);
+  try {
+    if (!force) await refuseRunning(entry, clock);
+    await act(() => lock.release());
+  } finally {
+    lock.release();
+  }
+}
+
+async function refuseRunning({ paths, identity }: Entry, clock: Clock): Promise<void> {
+  if (!fs.existsSync(paths.database)) return;
+  const store = await openStore({ folder: paths.folder, clock, mustExist: true });
+  try {
+    const { running } = store.read((reader) => queries.counts(reader)).counts;
+    if (running === 0) return;
+    throw new LanewayError(
+      'CONFLICT',
+      `${running} job(s) of ${identity.path} are running`,
+      'wait for them or cancel them first',
+    );
+  } finally {
+    await store.close();
+  }
+}
+
+async function endServer({ identity }: Entry, force: boolean, env: Env): Promise<void> {
+  const options = { workspace: identity.path, env, client: 'cli', version: VERSION } as const;
+  const connection = await connect({ ...options, start: 'never', serverBundle: '' });
+  await connection.request(ServerStop, { force });
+  await connection.closed;
+}
+
+async function lockOf({ paths, identity }: Entry, clock: Clock): Promise<FileLock> {
+  const end = clock.ticks() + SERVER_END_MS;
+  for (;;) {
+    const lock = await tryFileLock(paths.lock);
+    if (lock !== null) return lock;
+    if (clock.ticks() > end) {
+      throw new LanewayError('CONFLICT', `a server still works on ${identity.path}`, 'See: lane server status');
+    }
+    await pause(20);
+  }
+}
