@@ -3,6 +3,8 @@ import type { Verb } from '../verb.ts';
 
 interface Entry {
   readonly aliases?: readonly string[];
+  /** For programs only: neither in help nor completed. */
+  readonly hidden?: true;
   readonly load: () => Promise<{ default: Verb }>;
 }
 
@@ -32,6 +34,7 @@ export const VERBS: Readonly<Record<string, Entry>> = {
   sleep: { load: () => import('./sleep.ts') },
   doctor: { load: () => import('./doctor.ts') },
   completion: { load: () => import('./completion.ts') },
+  __complete: { hidden: true, load: () => import('./complete.ts') },
 };
 
 /** The name a word stands for, aliases included; null when it is no verb. */
