@@ -44,7 +44,7 @@ export async function buildBundles({ outdir = path.join(root, 'dist'), target = 
     { in: 'client/cli/main.ts', out: 'cli.js', options: { banner: { js: '#!/usr/bin/env node' } } },
     { in: 'client/vscode/extension.ts', out: 'extension.js', options: { external: ['vscode'] } },
     {
-      in: 'client/vscode/timeline/webview.ts',
+      in: 'client/vscode/timeline/webview/main.ts',
       out: 'timeline.js',
       options: { platform: 'browser', format: 'iife', target: 'es2022' },
     },

@@ -2,6 +2,7 @@
 import { LanewayError } from '../../../shared/errors.ts';
 import type { Attempt, Job } from '../../../shared/job.ts';
 import { Show } from '../../../shared/protocol.ts';
+import { attemptOf } from '../commands/arguments.ts';
 import { resolveJob } from '../commands/target.ts';
 import type { JobArgument, Laneway, Queue } from '../context.ts';
 
@@ -22,7 +23,7 @@ export async function resolveAttempt(laneway: Laneway, argument: JobArgument): P
     fits: (job) => job.attempts > 0,
   });
   if (handle === undefined) return undefined;
-  const wanted = attemptNumber(argument);
+  const wanted = attemptOf(argument);
   const { job, attempts } = await handle.queue.request(Show, { job: handle.job.id });
   const attempt = wanted === null ? attempts.at(-1) : attempts.find((each) => each.number === wanted);
   if (attempt !== undefined) return { queue: handle.queue, job, attempt };
@@ -38,14 +39,4 @@ export async function resolveAttempt(laneway: Laneway, argument: JobArgument): P
 export async function currentAttempt({ queue, job, attempt }: AttemptTarget): Promise<Attempt> {
   const { attempts } = await queue.request(Show, { job: job.id });
   return attempts.find((each) => each.number === attempt.number) ?? attempt;
-}
-
-function attemptNumber(argument: unknown): number | null {
-  if (typeof argument !== 'object' || argument === null || !('attempt' in argument)) return null;
-  const { attempt } = argument;
-  if (typeof attempt === 'number') return attempt;
-  if (typeof attempt === 'object' && attempt !== null && 'number' in attempt && typeof attempt.number === 'number') {
-    return attempt.number;
-  }
-  return null;
 }
