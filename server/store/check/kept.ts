@@ -1,4 +1,4 @@
-/** Invariants of what is kept beside the facts: counters, heads of lanes, uses, needs left, ceilings. */
+/** Invariants of what is kept beside the facts: counters, heads of lanes, environments, needs left, ceilings. */
 import { offending, firstOf, REPORT } from './invariant.ts';
 import type { Finding, Invariant } from './invariant.ts';
 import type { Reader } from '../api.ts';
@@ -86,14 +86,13 @@ export const KEPT: readonly Invariant[] = [
   {
     id: 'environments',
     deep: true,
-    holds: 'every captured environment is counted once for each of its jobs',
+    holds: 'every captured environment belongs to a job',
     hint: REPORT,
     find: (r) =>
       offending(
         r,
-        'environments with another number of uses than jobs',
-        `SELECT e.id FROM environments e
-         WHERE e.uses = 0 OR e.uses <> (SELECT count(*) FROM jobs j WHERE j.environment_id = e.id)`,
+        'environments that no job has',
+        'SELECT e.id FROM environments e WHERE NOT EXISTS (SELECT 1 FROM jobs j WHERE j.environment_id = e.id)',
       ),
   },
   {
