@@ -33,8 +33,9 @@ function describe(value: unknown): string {
   return escapeControls(JSON.stringify(value) ?? `a ${typeof value}`);
 }
 
-// Plain ASCII is the fast way.
-const ASCII = /^[^\u0080-\uffff]*$/;
+/** One column per unit: Latin, Greek, Cyrillic, and the signs and lines that we draw with. The fast way. */
+const NARROW =
+  /^[\u0020-\u02ff\u0370-\u0482\u048a-\u0588\u2010-\u2027\u2190-\u21ff\u2200-\u22ff\u2500-\u257f\u25a0-\u25fc\u2714\u2716]*$/;
 const ZERO = /^[\p{Mn}\p{Me}\p{Cf}]$/u;
 const EMOJI = /\p{Emoji_Presentation}|\ufe0f/u;
 /** Made at first use: most runs of the command line never meet anything but ASCII. */
@@ -75,7 +76,7 @@ function graphemeWidth(grapheme: string): number {
 
 /** Columns a terminal needs for the text, which holds no control characters. */
 export function displayWidth(text: string): number {
-  if (ASCII.test(text)) return text.length;
+  if (NARROW.test(text)) return text.length;
   let width = 0;
   for (const { segment } of graphemes(text)) width += graphemeWidth(segment);
   return width;
@@ -83,7 +84,7 @@ export function displayWidth(text: string): number {
 
 /** The text cut to at most `width` columns, ending in `…` when something was cut. */
 export function truncate(text: string, width: number): string {
-  if (ASCII.test(text)) return text.length <= width ? text : width < 1 ? '' : `${text.slice(0, width - 1)}…`;
+  if (NARROW.test(text)) return text.length <= width ? text : width < 1 ? '' : `${text.slice(0, width - 1)}…`;
   // A grapheme of a long text need not be counted to its end to know that it does not fit.
   let used = 0;
   let fits = '';

@@ -38,7 +38,10 @@ export function statusLines(status: Overview, view: View): string[] {
   section(`Running${some(status.runningJobs.length, counts.running)}`, jobTable(status.runningJobs, view, '  '));
   const waiting = counts.queued + counts.blocked;
   section(`Waiting${some(status.waitingJobs.length, waiting)}`, jobTable(status.waitingJobs, view, '  '));
-  section('Lanes', laneTable(status.lanes, view, '  '));
+  section(
+    'Lanes',
+    lanesAs(status.lanes, view, '  ', () => []),
+  );
   section('Workers', workerTable(status.workers, view, '  '));
   lines.push('', ...serverLines(status.server, status.logBytes, view));
   return lines;
@@ -60,9 +63,12 @@ function serverLines(server: Server, logBytes: number | null, view: View): strin
   ];
 }
 
-/** Lanes with what is set for each; what is not set is left empty. */
-export function laneTable(lanes: readonly Lane[], view: View, indent = ''): string[] {
-  const duration = (ms: number | null): string => (ms === null ? '' : formatDuration(ms));
+/** Lanes with their counts and, in `settings`, what is set for each. */
+export function laneTable(lanes: readonly Lane[], view: View): string[] {
+  return lanesAs(lanes, view, '', (lane) => [settingsOf(lane)]);
+}
+
+function lanesAs(lanes: readonly Lane[], view: View, indent: string, more: (lane: Lane) => string[]): string[] {
   const number = (n: number): Cell => ({ text: sayNumber(n), style: n === 0 ? 'dim' : null });
   return table(
     [
@@ -72,11 +78,7 @@ export function laneTable(lanes: readonly Lane[], view: View, indent = ''): stri
       { title: 'QUEUED', align: 'right' },
       { title: 'LATER', align: 'right' },
       { title: 'BLOCKED', align: 'right' },
-      { title: 'TIMEOUT', align: 'right' },
-      { title: 'GRACE', align: 'right' },
-      { title: 'RETRIES', align: 'right' },
-      { title: 'BACKOFF', align: 'right' },
-      { title: 'ON FAILURE' },
+      { title: 'SETTINGS' },
     ],
     lanes.map((lane) => [
       { text: lane.name, style: 'bold' as const },
@@ -85,15 +87,23 @@ export function laneTable(lanes: readonly Lane[], view: View, indent = ''): stri
       number(lane.queued - lane.scheduled),
       number(lane.scheduled),
       number(lane.blocked),
-      duration(lane.timeoutMs),
-      duration(lane.cancelGraceMs),
-      lane.maxRetries === null ? '' : String(lane.maxRetries),
-      [duration(lane.retryDelayMs), duration(lane.retryMaxDelayMs)].filter((part) => part !== '').join('-'),
-      lane.pauseOnFailure ? 'pauses' : '',
+      ...more(lane),
     ]),
     view,
     indent,
   );
+}
+
+function settingsOf(lane: Lane): string {
+  const parts = [
+    lane.timeoutMs === null ? '' : `timeout ${formatDuration(lane.timeoutMs)}`,
+    lane.cancelGraceMs === null ? '' : `grace ${formatDuration(lane.cancelGraceMs)}`,
+    lane.maxRetries === null ? '' : sayCount(lane.maxRetries, 'retry', 'retries'),
+    lane.retryDelayMs === null ? '' : `backoff ${formatDuration(lane.retryDelayMs)}`,
+    lane.retryMaxDelayMs === null ? '' : `backoff up to ${formatDuration(lane.retryMaxDelayMs)}`,
+    lane.pauseOnFailure ? 'pauses on failure' : '',
+  ];
+  return parts.filter((part) => part !== '').join(', ');
 }
 
 function laneState(lane: Lane): Cell {
