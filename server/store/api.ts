@@ -182,7 +182,7 @@ export interface RunningAttempt extends Owner, HostIdentity {
  * where the result has room for them.
  */
 export interface Transitions {
-  /** Validated requests in; all or none. Throws INVALID_INPUT, NOT_FOUND (needs) and KEY_CONFLICT. */
+  /** Validated requests in; all or none. Throws INVALID_INPUT (also for a need that does not exist) and KEY_CONFLICT. */
   add(tx: Tx, requests: AddRequest[], caller: Caller): { ids: number[]; deduplicated: number[] };
   /** Fill up to `limit` free slots in claim order. */
   claim(tx: Tx, args: { workerId: string; lanes: string[] | null; slots: number | null; limit: number }): Claimed[];
@@ -196,6 +196,10 @@ export interface Transitions {
     process: { pid: number | null; startTime: string | null; stdoutPath: string; stderrPath: string },
   ): boolean;
   finish(tx: Tx, owner: Owner, end: AttemptEnd): FinishResult;
+  /**
+   * The first jobs of the selection, as many as one transaction may touch. With `more`, ask again with
+   * the ids after the first `results.length`; then call `settle` until it returns false. So for `retry`.
+   */
   cancel(tx: Tx, selection: Selection): { results: (JobResult & { wasRunning: boolean })[]; more: boolean };
   retry(
     tx: Tx,
