@@ -113,12 +113,10 @@ export async function resolveLane(
     throw new LanewayError('INVALID_INPUT', `"${named}" is no lane name`, null);
   }
   const { lanes } = await queue.request(Lanes, null);
-  const items = lanes
-    .filter(fits)
-    .map((lane) => ({
-      label: lane.name,
-      description: lane.paused ? 'paused' : `${lane.running}/${lane.slots} running`,
-    }));
+  const items = lanes.filter(fits).map((lane) => ({
+    label: lane.name,
+    description: lane.paused ? 'paused' : `${lane.running}/${lane.slots} running`,
+  }));
   if (items.length === 0) throw new LanewayError('NOT_FOUND', 'no lane fits', 'Add a job to make a lane.');
   const picked = await vscode.window.showQuickPick(items, { title });
   return picked && { queue, lane: picked.label };

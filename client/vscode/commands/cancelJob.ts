@@ -1,0 +1,21 @@
+/** `laneway.cancelJob`: cancel jobs. Returns `{id, state, wasRunning, error}` of each. */
+import { Cancel } from '../../../shared/protocol.ts';
+import type { Command } from '../context.ts';
+import { jobWords } from '../views/nodes.ts';
+import { report } from './results.ts';
+import { resolveJobs } from './target.ts';
+
+export const cancelJob: Command = {
+  id: 'laneway.cancelJob',
+  doing: 'cancel the job',
+  async run(laneway, argument, selected) {
+    const target = await resolveJobs(laneway, argument, selected, {
+      title: 'Cancel which jobs?',
+      states: ['running', 'queued', 'blocked'],
+      fits: (job) => jobWords(job).includes('cancelable'),
+    });
+    if (!target) return undefined;
+    const { results } = await target.queue.request(Cancel, { selection: { ids: target.jobs.map(({ id }) => id) } });
+    return report(results, 'canceled');
+  },
+};

@@ -1,0 +1,26 @@
+/** `laneway.retryJob`: run dead jobs again, or those that wait for their retry at once. */
+import { Retry } from '../../../shared/protocol.ts';
+import type { Command } from '../context.ts';
+import { report } from './results.ts';
+import { resolveJobs } from './target.ts';
+
+const question = { title: 'Retry which jobs?', states: ['dead' as const, 'retrying' as const] };
+
+function retry(id: string, withDependents: boolean): Command {
+  return {
+    id,
+    doing: 'retry the job',
+    async run(laneway, argument, selected) {
+      const target = await resolveJobs(laneway, argument, selected, question);
+      if (!target) return undefined;
+      const selection = { ids: target.jobs.map((job) => job.id) };
+      const { results } = await target.queue.request(Retry, { selection, withDependents });
+      for (const job of target.jobs) laneway.added(target.queue, job);
+      return report(results, 'retried');
+    },
+  };
+}
+
+export const retryJob = retry('laneway.retryJob', false);
+/** Also revives what this job's death had settled. */
+export const retryWithDependents = retry('laneway.retryWithDependents', true);
