@@ -5,7 +5,10 @@
  * A flag's key is its name in camelCase (`retryDelay` is written `--retry-delay`); the batch
  * form of `add` uses the same keys and the same value parsers.
  */
+import { nearest } from '../../shared/check.ts';
+import { parseDuration } from '../../shared/duration.ts';
 import { LanewayError } from '../../shared/errors.ts';
+import { escapeControls, quoteValue } from '../../shared/text.ts';
 
 /** One flag. `T` is the type of one parsed value. */
 export interface Flag<T = unknown> {
@@ -76,6 +79,11 @@ export function whole(value: string, help: string, min: number, max: number, ext
   return { value, help, parse: (given) => parseWhole(given, min, max), ...extra };
 }
 
+/** A span of time, in milliseconds. */
+export function duration(help: string, extra: Extra = {}): Flag<number> {
+  return { value: 'D', help, parse: (given) => parseDuration(given, { what: 'the value' }), ...extra };
+}
+
 export function choice<T extends string>(help: string, choices: readonly T[], value: string): Flag<T> {
   return { value, help, choices, parse: (given) => parseChoice(given, choices) };
 }
@@ -83,7 +91,7 @@ export function choice<T extends string>(help: string, choices: readonly T[], va
 export function parseWhole(given: string, min: number, max: number): number {
   const number = /^[+-]?\d{1,15}$/.test(given) ? Number(given) : Number.NaN;
   if (Number.isNaN(number) || number < min || number > max) {
-    throw invalid(`"${shown(given)}" is no whole number from ${min} to ${max}`);
+    throw invalid(`${quoteValue(given)} is no whole number from ${min} to ${max}`);
   }
   return number;
 }
@@ -91,7 +99,7 @@ export function parseWhole(given: string, min: number, max: number): number {
 export function parseChoice<T extends string>(given: string, choices: readonly T[]): T {
   const found = choices.find((one) => one === given);
   if (found === undefined) {
-    throw invalid(`"${shown(given)}" is none of ${choices.join(', ')}`, didYouMean(given, choices));
+    throw invalid(`${quoteValue(given)} is none of ${choices.join(', ')}`, didYouMean(given, choices));
   }
   return found;
 }
@@ -99,14 +107,14 @@ export function parseChoice<T extends string>(given: string, choices: readonly T
 /** `K=V`; the first `=` divides. */
 export function parsePair(given: string): [string, string] {
   const at = given.indexOf('=');
-  if (at < 1) throw invalid(`"${shown(given)}" is not NAME=VALUE`);
+  if (at < 1) throw invalid(`${quoteValue(given)} is not NAME=VALUE`);
   return [given.slice(0, at), given.slice(at + 1)];
 }
 
 /** `a,b,c` without empty parts. */
 export function parseList(given: string): string[] {
   const parts = given.split(',').map((part) => part.trim());
-  if (parts.includes('')) throw invalid(`"${shown(given)}" has an empty part`);
+  if (parts.includes('')) throw invalid(`${quoteValue(given)} has an empty part`);
   return parts;
 }
 
@@ -186,7 +194,7 @@ export function parseValue<T>(name: string, flag: Flag<T>, given: string): T {
 
 function unknownFlag(name: string, known: string[]): LanewayError {
   return invalid(
-    `Unknown flag ${shown(name)}`,
+    `Unknown flag ${escapeControls(name)}`,
     didYouMean(name, known) ?? 'Flags of lane stand before --, the command after it; --help lists the flags.',
   );
 }
@@ -197,42 +205,6 @@ export function invalid(message: string, hint: string | null = null): LanewayErr
 
 /** "Did you mean …?" for the nearest candidate, null when none is near. */
 export function didYouMean(given: string, candidates: readonly string[]): string | null {
-  let best: string | null = null;
-  let least = Math.max(1, Math.floor(given.replace(/^-+/, '').length / 3)) + 1;
-  for (const candidate of candidates) {
-    const distance = editDistance(given, candidate);
-    if (distance < least) {
-      least = distance;
-      best = candidate;
-    }
-  }
-  return best === null ? null : `Did you mean ${best}?`;
-}
-
-/** Insertions, deletions, replacements, and swaps of neighbours. */
-function editDistance(a: string, b: string): number {
-  if (Math.abs(a.length - b.length) > 3) return 4;
-  const rows: number[][] = [Array.from({ length: b.length + 1 }, (_, index) => index)];
-  for (let i = 1; i <= a.length; i++) {
-    const row = [i];
-    for (let j = 1; j <= b.length; j++) {
-      const same = a[i - 1] === b[j - 1];
-      let cost = Math.min(rows[i - 1]![j]! + 1, row[j - 1]! + 1, rows[i - 1]![j - 1]! + (same ? 0 : 1));
-      if (i > 1 && j > 1 && a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1])
-        cost = Math.min(cost, rows[i - 2]![j - 2]! + 1);
-      row.push(cost);
-    }
-    rows.push(row);
-  }
-  return rows[a.length]![b.length]!;
-}
-
-/** Untrusted text inside a message: control characters escaped, cut at a readable length. */
-function shown(given: string): string {
-  const cut = given.length > 80 ? `${given.slice(0, 80)}…` : given;
-  // oxlint-disable-next-line no-control-regex
-  return cut.replace(
-    /[\u0000-\u001f\u007f-\u009f]/g,
-    (char) => `\\x${char.charCodeAt(0).toString(16).padStart(2, '0')}`,
-  );
+  const found = nearest(given, candidates);
+  return found === null ? null : `Did you mean ${found}?`;
 }

@@ -3,6 +3,7 @@
  * Parsing, help and completion all read the same declarations.
  */
 import type { Connection } from '../../shared/connection.ts';
+import type { Env } from '../../shared/paths.ts';
 import type { RequestType } from '../../shared/protocol.ts';
 import type { ServerModule } from '../../shared/serverModule.ts';
 import { text, toggle, type Flags, type Parsed } from './args.ts';
@@ -27,6 +28,8 @@ export interface Verb<F extends Flags = Flags> {
   /** Its flags, without the global ones. */
   readonly flags: F;
   readonly examples: readonly Example[];
+  /** The exit status for every error of Laneway's own, where the verb passes a job's status on. */
+  readonly ownFailure?: number;
   /**
    * Does the verb's work and returns the exit status. Everything printed goes through the
    * context. @throws LanewayError for the edge to print and turn into an exit status.
@@ -48,35 +51,39 @@ export const GLOBAL_FLAGS = {
   version: toggle('Show the version'),
 } satisfies Flags;
 
-/** What a verb may touch. Made by the bootstrap; tests make their own. */
+/** What a verb may touch. Made by the bootstrap. */
 export interface Context {
-  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly env: Env;
   readonly cwd: string;
   readonly version: string;
+  /** File mode mask of whoever called, before this process set its own. */
+  readonly umask: number;
   /** `--json` was given. */
   readonly json: boolean;
   /** `--direct` was given. */
   readonly direct: boolean;
   /** The real path of the workspace, found at first use. @throws LanewayError */
   readonly workspace: string;
-  /** Text to stdout as it is; returns when the system took it. */
+  /** Text or bytes to stdout as they are; returns when the system took them. @throws OutputClosed */
   out(text: string | Uint8Array): void;
-  /** A line to stderr. Never JSON; nothing in `--json` mode but what a person must know. */
+  /** The same to stderr: for a job's own bytes. */
+  err(text: string | Uint8Array): void;
+  /** A line for the person to stderr; left out with `--json`. */
   note(line: string): void;
   /** One JSON document (or one line of a stream) to stdout. */
   print(value: unknown): void;
-  /** How stdout looks; asked lazily, since it costs start time. */
+  /** What the streams are; asked lazily, since it costs start time. */
   terminal(): Terminal;
-  /** The queue, over the socket (starting the server if need be) or in this process. Opened once. */
+  /** The queue, over the socket (starting the server if need be) or in this process; opened again when it was lost. */
   open(options?: OpenOptions): Promise<Connection>;
   /** `open` and one request, both in one write. */
-  request<P, R>(type: RequestType<P, R>, params: P): Promise<R>;
+  request<P, R>(type: RequestType<P, R>, params: P, options?: OpenOptions): Promise<R>;
   /** The server's code, for what runs in this process. */
-  server(): Promise<ServerModule>;
+  server(): ServerModule;
   /** Milliseconds since the epoch. */
   now(): number;
-  /** Listener for SIGINT (and SIGTERM); without one, SIGINT ends the process with 130. Returns its removal. */
-  onInterrupt(listener: () => void): () => void;
+  /** Takes SIGINT (and SIGTERM when `term`) instead of the default, which is to end with 130. Returns the removal. */
+  onInterrupt(listener: () => void, options?: { term?: boolean }): () => void;
 }
 
 export interface OpenOptions {
@@ -95,5 +102,9 @@ export interface Terminal {
   readonly interactive: boolean;
   /** Colour on stdout: a terminal, NO_COLOR and FORCE_COLOR considered. */
   readonly colour: boolean;
+  /** Width of the terminal; Infinity elsewhere, since nothing is cut for a program. */
   readonly columns: number;
 }
+
+/** Whoever read our output is gone: nothing is left to say, and the process ends quietly. */
+export class OutputClosed extends Error {}

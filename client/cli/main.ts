@@ -1,0 +1,64 @@
+/**
+ * The bootstrap of `lane`, a file of its own: it must run on runtimes that are too old for
+ * the rest, and what it loads can come from V8's code cache, which the first file never does.
+ */
+import fs from 'node:fs';
+import module from 'node:module';
+import path from 'node:path';
+import { stateHome } from '../../shared/paths.ts';
+import type { ServerModule } from '../../shared/serverModule.ts';
+import type { Io } from './context.ts';
+
+const OLDEST_NODE = 22;
+
+function main(): void {
+  const { env, argv } = process;
+  if (Number.parseInt(process.versions.node, 10) < OLDEST_NODE) {
+    const message = `lane needs Node ${OLDEST_NODE} or newer; this is ${process.version} (${process.execPath})`;
+    const hint = 'Put a newer node first on the PATH, or use the terminal of VS Code, where Laneway brings its own.';
+    const end = argv.indexOf('--');
+    const json = argv.slice(0, end < 0 ? argv.length : end).includes('--json');
+    process.stderr.write(
+      json ? `${JSON.stringify({ error: { code: 'ENVIRONMENT', message, hint } })}\n` : `lane: ${message}\n  ${hint}\n`,
+    );
+    process.exitCode = argv[2] === 'run' ? 125 : 3;
+    return;
+  }
+  // Ours are private files; the caller's mask is kept for its jobs.
+  const umask = process.umask(0o077);
+  useCodeCache(env);
+  const require = module.createRequire(import.meta.filename);
+  const { lane } = require('./lane.js') as { lane(argv: string[], io: Io): Promise<number> };
+  const serverBundle = path.join(import.meta.dirname, 'server.js');
+  process.on('SIGINT', () => {
+    if (process.listenerCount('SIGINT') === 1) process.exit(130);
+  });
+  void lane(argv.slice(2), {
+    env,
+    cwd: currentFolder(env['PWD']),
+    umask,
+    serverBundle,
+    loadServer: () => require(serverBundle) as ServerModule,
+  }).then((status) => process.exit(status));
+}
+
+/** Only where a queue lives already: a command that is refused must leave nothing behind. */
+function useCodeCache(env: NodeJS.ProcessEnv): void {
+  try {
+    const home = stateHome(env);
+    if (fs.existsSync(path.join(home, 'workspaces'))) module.enableCompileCache(path.join(home, 'code-cache'));
+  } catch {
+    // Without the cache everything works, a little later; what is wrong with the home is said where it matters.
+  }
+}
+
+/** A folder that was removed under us is named by the error that using it gives. */
+function currentFolder(named: string | undefined): string {
+  try {
+    return process.cwd();
+  } catch {
+    return named ?? path.parse(process.execPath).root;
+  }
+}
+
+main();

@@ -1,0 +1,166 @@
+/** `lane server`: the background server of the workspace. */
+import fs from 'node:fs';
+import type { Connection } from '../../../shared/connection.ts';
+import { LanewayError } from '../../../shared/errors.ts';
+import { sayCount, sayDuration } from '../../../shared/format.ts';
+import type { Server } from '../../../shared/job.ts';
+import { statePaths } from '../../../shared/paths.ts';
+import { ServerStatus, ServerStop } from '../../../shared/protocol.ts';
+import { ConnectionLost } from '../../../shared/rpc.ts';
+import { escapeControls } from '../../../shared/text.ts';
+import { didYouMean, invalid, toggle } from '../args.ts';
+import { verb, type Context } from '../verb.ts';
+
+const WORDS = ['start', 'stop', 'restart', 'status', 'logs'];
+/** Bytes of the server's log that are shown. */
+const LOG_TAIL = 65_536;
+
+export default verb({
+  name: 'server',
+  summary: 'Start, stop or look at the background server',
+  usage: [
+    'lane server start',
+    'lane server stop [--force]',
+    'lane server restart',
+    'lane server status',
+    'lane server logs',
+  ],
+  subwords: WORDS,
+  details: [
+    'Other verbs start the server when they need it, and it ends by itself when idle.',
+    'Stopping takes no more jobs and waits for the running ones; --force stops them, and they wait to run again.',
+  ],
+  flags: { force: toggle('Stop running jobs too; they are queued again') },
+  examples: [
+    { line: 'lane server status', says: 'Whether it runs, since when, for whom' },
+    { line: 'lane server stop', says: 'Let running jobs finish, then end' },
+  ],
+  async run(context, { flags, words, rest }) {
+    const [word, ...more] = [...words, ...(rest ?? [])];
+    if (word === undefined || !WORDS.includes(word)) {
+      const hint = (word === undefined ? null : didYouMean(word, WORDS)) ?? `Use one of ${WORDS.join(', ')}.`;
+      throw invalid(
+        word === undefined ? 'What shall the server do?' : `"${escapeControls(word)}" is nothing a server does`,
+        hint,
+      );
+    }
+    if (more.length > 0) throw invalid(`lane server ${word} takes no further words`);
+    if (context.direct) throw invalid('--direct works without a server', 'Leave it out.');
+    if (flags.force && word !== 'stop' && word !== 'restart') throw invalid('--force belongs to "lane server stop"');
+    if (word === 'logs') return logs(context);
+    if (word === 'stop' || word === 'restart') await stop(context, flags.force);
+    const server = word === 'start' || word === 'restart' ? await ask(await context.open()) : await look(context);
+    if (context.json) context.print(server);
+    else context.out(`${described(server)}\n`);
+    return 0;
+  },
+});
+
+const ask = (connection: Connection): Promise<Server> => connection.request(ServerStatus, null);
+
+/** The running server's connection; null when none runs. */
+async function reach(context: Context): Promise<Connection | null> {
+  try {
+    return await context.open({ start: false });
+  } catch (error) {
+    if (error instanceof LanewayError && error.code === 'ENVIRONMENT' && error.message.startsWith('No server'))
+      return null;
+    throw error;
+  }
+}
+
+async function look(context: Context): Promise<Server> {
+  const connection = await reach(context);
+  return connection === null ? absent(context) : ask(connection);
+}
+
+function absent(context: Context): Server {
+  const { database, logs } = statePaths(context.workspace, context.env);
+  return {
+    running: false,
+    pid: null,
+    version: null,
+    protocol: null,
+    workspace: context.workspace,
+    socket: null,
+    database,
+    logs,
+    uptimeMs: null,
+    clients: null,
+  };
+}
+
+/** Returns once the server's process is gone. */
+async function stop(context: Context, force: boolean): Promise<void> {
+  const connection = await reach(context);
+  if (connection === null) return;
+  const { pid } = connection.welcome.server;
+  try {
+    const { running } = await connection.request(ServerStop, { force });
+    if (running > 0) {
+      context.note(
+        force
+          ? `Stopping ${sayCount(running, 'running job')}`
+          : `Waiting for ${sayCount(running, 'running job')} to finish ("lane server stop --force" stops them)`,
+      );
+    }
+  } catch (error) {
+    // It was quicker than its answer.
+    if (!(error instanceof ConnectionLost)) throw error;
+  }
+  await connection.closed;
+  while (pid !== null && exists(pid)) await new Promise((resolve) => setTimeout(resolve, 10));
+}
+
+/** A zombie is gone: whoever is process 1 here may never collect it. */
+function exists(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+  } catch {
+    return false;
+  }
+  if (process.platform !== 'linux') return true;
+  try {
+    const stat = fs.readFileSync(`/proc/${pid}/stat`, 'latin1');
+    return stat.slice(stat.lastIndexOf(')')).charAt(2) !== 'Z';
+  } catch {
+    return false;
+  }
+}
+
+async function logs(context: Context): Promise<number> {
+  if (context.json) {
+    context.print(await look(context));
+    return 0;
+  }
+  const { serverLog } = statePaths(context.workspace, context.env);
+  let file: number;
+  try {
+    file = fs.openSync(serverLog, 'r');
+  } catch {
+    throw new LanewayError(
+      'NOT_FOUND',
+      `There is no server log at ${serverLog}`,
+      'No server ran for this workspace yet.',
+    );
+  }
+  try {
+    const { size } = fs.fstatSync(file);
+    const tail = Buffer.alloc(Math.min(size, LOG_TAIL));
+    const bytes = fs.readSync(file, tail, 0, tail.length, size - tail.length);
+    const text = tail.subarray(0, bytes);
+    // A cut first line would only confuse.
+    context.out(size > LOG_TAIL ? text.subarray(text.indexOf('\n') + 1) : text);
+  } finally {
+    fs.closeSync(file);
+  }
+  return 0;
+}
+
+function described(server: Server): string {
+  if (!server.running) return `No server runs for ${escapeControls(server.workspace)}`;
+  const { pid, version, uptimeMs, clients, workspace, database } = server;
+  return escapeControls(
+    `Server ${version} runs for ${workspace} (pid ${pid}, up ${sayDuration(uptimeMs ?? 0)}, ${sayCount(clients ?? 0, 'client')}, database ${database})`,
+  );
+}
