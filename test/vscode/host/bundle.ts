@@ -29,6 +29,6 @@ export async function bundleSuite(): Promise<void> {
 export async function buildExtension(): Promise<void> {
   if (existsSync(path.join(ROOT, 'dist/extension.js'))) return;
   await step('building the extension', { deadlineMs: 180_000 }, (signal) =>
-    run(process.execPath, [path.join(ROOT, 'scripts/build.mjs')], { cwd: ROOT, signal }),
+    run(process.execPath, [path.join(ROOT, 'esbuild.mjs')], { cwd: ROOT, signal }),
   );
 }
