@@ -73,7 +73,9 @@ export function flagPairs(flags: Flags): [string, string][] {
 
 /** Few values are named; many are a matter of the verb's details. */
 function helpOf(flag: Flag): string {
-  return flag.choices && flag.choices.length <= 6 ? `${flag.help} (${flag.choices.join(', ')})` : flag.help;
+  const { choices = [], help } = flag;
+  const unsaid = choices.length > 0 && choices.length <= 6 && !choices.every((one) => help.includes(one));
+  return unsaid ? `${help} (${choices.join(', ')})` : help;
 }
 
 /** Names and sayings in two columns, the sayings wrapped; a long name takes a line of its own. */

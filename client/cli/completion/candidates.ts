@@ -57,7 +57,7 @@ export async function wanted(words: readonly string[], known: Known): Promise<Wa
   const verb = at === null ? null : await known.load(before[at] ?? '');
   if (dashes >= 0) {
     // After -- stands a job's command: a program first, then files.
-    const takesCommand = verb?.usage.some((line) => line.includes('-- ARGV')) === true;
+    const takesCommand = verb?.usage.some((line) => / -- [A-Z]/.test(line)) === true;
     return takesCommand ? { ...NOTHING, shell: before.length === dashes + 1 ? 'command' : 'files' } : NOTHING;
   }
   const flags: Flags = { ...GLOBAL_FLAGS, ...verb?.flags };

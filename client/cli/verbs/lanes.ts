@@ -1,15 +1,13 @@
 import { MAX_RETRIES, MAX_SLOTS } from '../../../shared/limits.ts';
 import { Lanes, LanesRemove, LanesSet, type LaneSettings } from '../../../shared/protocol.ts';
-import { parseDuration } from '../../../shared/duration.ts';
 import { quoteValue } from '../../../shared/text.ts';
-import { choice, didYouMean, invalid, parsed, whole } from '../args.ts';
+import { choice, didYouMean, duration, invalid, whole } from '../args.ts';
 import { laneTable } from '../render/status.ts';
 import { viewOf } from '../render/view.ts';
 import { noWords, parseLane } from '../selection.ts';
 import { verb } from '../verb.ts';
 
 const BOOLS = ['true', 'false', 'yes', 'no', 'on', 'off'] as const;
-const duration = (help: string) => parsed('D', help, (given) => parseDuration(given, { what: 'the duration' }));
 
 export default verb({
   name: 'lanes',

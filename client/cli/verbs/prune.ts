@@ -2,8 +2,7 @@ import { LanewayError } from '../../../shared/errors.ts';
 import { sayBytes, sayCount } from '../../../shared/format.ts';
 import type { StateFilter } from '../../../shared/job.ts';
 import { Prune } from '../../../shared/protocol.ts';
-import { parseDuration } from '../../../shared/duration.ts';
-import { parseChoice, parsed, parseList, toggle } from '../args.ts';
+import { duration, parseChoice, parsed, parseList, toggle } from '../args.ts';
 import { noWords } from '../selection.ts';
 import { verb } from '../verb.ts';
 
@@ -17,7 +16,7 @@ export default verb({
     'Without --dry-run or --yes nothing is deleted, and the exit status is 2. Jobs that live, and what they need, are never touched.',
   ],
   flags: {
-    olderThan: parsed('D', 'Only jobs that ended longer ago', (given) => parseDuration(given, { what: 'the age' })),
+    olderThan: duration('Only jobs that ended longer ago'),
     state: {
       ...parsed('S[,S]', 'Only jobs in these states (default: done,canceled)', (given) =>
         parseList(given).map((word) => parseChoice(word, PRUNABLE)),
