@@ -23,7 +23,7 @@ export function jobTable(jobs: readonly Job[], view: View, indent = ''): string[
     stateCell(job.phase),
     job.lane,
     { text: moment(job, view), style: 'dim' as const },
-    { text: remark(job), style: 'dim' as const },
+    { text: remark(job, view), style: 'dim' as const },
     job.label === null ? commandOf(job) : `${job.label}: ${commandOf(job)}`,
   ]);
   return table(COLUMNS, rows, view, indent);

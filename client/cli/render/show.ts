@@ -8,7 +8,7 @@ import { attemptLogs, attemptText, eventText } from './events.ts';
 import { jobLine } from './jobs.ts';
 import { facts, tree, type Branch } from './table.ts';
 import { paint, type View } from './view.ts';
-import { commandOf, ending, stateText, title } from './words.ts';
+import { commandOf, ending, stateText, title, waits } from './words.ts';
 
 export interface Shown {
   readonly job: Job;
@@ -70,7 +70,7 @@ function factsOf(job: Job, view: View): [string, string | null][] {
     ['lane', job.priority === 0 ? job.lane : `${job.lane}, priority ${job.priority}`],
     ['tags', tags.length === 0 ? null : tags.join(', ')],
     ['key', job.key],
-    ['waits', job.waitReason],
+    ['waits', waits(job, view)],
     ['due', job.state === 'queued' && job.phase !== 'ready' ? moments(job.nextRunAt) : null],
     ['added', moments(job.createdAt)],
     ['started', moments(job.startedAt)],

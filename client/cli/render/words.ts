@@ -81,12 +81,19 @@ export function moment(job: Job, view: View): string {
   return sayMoment(job.finishedAt ?? job.createdAt, view.now);
 }
 
+/** Why the job waits, its moments relative to now. */
+export function waits(job: Job, view: View): string | null {
+  return (
+    job.waitReason?.replace(/\bat (\d{4}-\d\d-\d\dT[\d:.]+Z)/g, (_, at: string) => sayMoment(at, view.now)) ?? null
+  );
+}
+
 /** What is worth a remark: why it waits, how it ended, how long it took. */
-export function remark(job: Job): string {
+export function remark(job: Job, view: View): string {
   switch (job.state) {
     case 'blocked':
     case 'queued':
-      return job.waitReason ?? '';
+      return waits(job, view) ?? '';
     case 'running':
       return job.cancelRequested ? 'being canceled' : job.attempts > 1 ? `attempt ${job.attempts}` : '';
     case 'done':
