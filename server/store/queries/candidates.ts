@@ -41,8 +41,8 @@ export function candidates(r: Reader, wanted: Wanted, direction: Direction): Can
   }
   if (wanted.leaves === null) return { scans: [scan('jobs', 'id', 'true', [], direction)], settlesStates: true };
   const inLane = wanted.lane === null ? { sql: '', params: [] } : { sql: ' AND lane = ?', params: [wanted.lane] };
-  const scans = leafScans(wanted.leaves, r.now).map(({ table, where, params }) =>
-    scan(table, 'job_id', where + inLane.sql, [...params, ...inLane.params], direction),
+  const scans = leafScans(wanted.leaves, r.now).map(({ table, id, where, params }) =>
+    scan(table, id, where + inLane.sql, [...params, ...inLane.params], direction),
   );
   return { scans, settlesStates: true };
 }
@@ -70,15 +70,28 @@ function scan(table: string, id: string, where: string, params: readonly unknown
   };
 }
 
+interface Run {
+  table: string;
+  id: string;
+  where: string;
+  params: unknown[];
+}
+
 /** The predicates of each leaf's runs. They spell the expression of the index `runtime_phase`. */
-function leafScans(leaves: ReadonlySet<Leaf>, now: number): { table: string; where: string; params: unknown[] }[] {
+function leafScans(leaves: ReadonlySet<Leaf>, now: number): Run[] {
   const phase = (code: string, rest = '', params: unknown[] = []) => ({
     table: 'job_runtime',
+    id: 'job_id',
     where: `state || due || backing_off = '${code}'${rest}`,
     params,
   });
   const anyPhase = (state: string) => ['00', '01', '10'].map((code) => phase(state + code));
-  const outcome = (state: string) => ({ table: 'job_outcomes', where: `state = '${state}'`, params: [] });
+  const outcome = (state: string) => ({
+    table: 'job_outcomes',
+    id: 'job_id',
+    where: `state = '${state}'`,
+    params: [],
+  });
   // When all three are wanted there is no need to ask the clock which of them a delayed job is.
   if (leaves.has('ready') && leaves.has('scheduled') && leaves.has('retrying')) {
     const others = [...leaves].filter((leaf) => leaf !== 'ready' && leaf !== 'scheduled' && leaf !== 'retrying');
@@ -94,11 +107,7 @@ function leafScans(leaves: ReadonlySet<Leaf>, now: number): { table: string; whe
       case 'retrying':
         return [phase('queued01', ' AND next_run_at > ?', [now])];
       case 'ready':
-        // Those whose time has come since a claim last looked are few: read by time, then ordered.
-        return [
-          phase('queued10'),
-          { table: 'job_runtime', where: `state = 'queued' AND due = 0 AND next_run_at <= ?`, params: [now] },
-        ];
+        return [phase('queued10'), cameDue(now)];
       case 'done':
       case 'dead':
       case 'canceled':
@@ -107,6 +116,15 @@ function leafScans(leaves: ReadonlySet<Leaf>, now: number): { table: string; whe
         return leaf satisfies never;
     }
   });
+}
+
+/**
+ * Those whose time has come since a claim last looked are few: read by time, then ordered. The plus
+ * keeps the planner from reading all live jobs in the order of their ids instead.
+ */
+function cameDue(now: number): Run {
+  const where = `state = 'queued' AND due = 0 AND next_run_at <= ?`;
+  return { table: 'job_runtime', id: '+job_id', where, params: [now] };
 }
 
 function isSmall(r: Reader, lane: string): boolean {

@@ -10,7 +10,7 @@ import { matches } from './filters.ts';
 import type { Filtered, Filters, Leaf } from './filters.ts';
 
 /** Jobs one page looks at, at most: about 50 ms of reading. */
-const MAX_LOOKED_AT = 20_000;
+const MAX_LOOKED_AT = 10_000;
 const CHUNK = 1000;
 
 /** A job in a stream: `place` is what a cursor to go on after it holds. */

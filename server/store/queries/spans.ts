@@ -16,8 +16,15 @@ const COLUMNS = `a.job_id, a.number, a.state, a.waiting_since, a.started_at, a.f
 FROM attempts a CROSS JOIN jobs j ON j.id = a.job_id`;
 export const BEGUN_WITHIN = `SELECT ${COLUMNS} WHERE a.started_at >= ? AND a.started_at < ?
 ORDER BY a.started_at DESC LIMIT ?`;
-export const BEGUN_BEFORE = `SELECT ${COLUMNS} WHERE a.started_at < ? ORDER BY a.started_at DESC LIMIT ?`;
-export const STILL_RUNNING = `SELECT ${COLUMNS} WHERE a.state = 'running' AND a.started_at < ?`;
+/** The look back comes first, over attempts alone; the few that reach into the span get their jobs. */
+export const BEGUN_BEFORE = `SELECT ${COLUMNS.replace(
+  'FROM attempts a',
+  `FROM (
+  SELECT * FROM attempts WHERE started_at < ? ORDER BY started_at DESC LIMIT ${LOOK_BACK}) a`,
+)} WHERE a.finished_at > ?`;
+export const LOOKED_BACK = `SELECT 1 FROM attempts WHERE started_at < ? ORDER BY started_at DESC LIMIT 1 OFFSET ${LOOK_BACK}`;
+/** The plus keeps the planner from the index of starts: the running are few, the started are all. */
+export const STILL_RUNNING = `SELECT ${COLUMNS} WHERE a.state = 'running' AND +a.started_at < ?`;
 
 interface Row {
   job_id: number;
@@ -42,23 +49,11 @@ export function spans(
   const within = statement<Row>(r.db, BEGUN_WITHIN).all(from, to, limit + 1);
   if (within.length > limit) return { spans: within.slice(0, limit).toReversed().map(toSpan), truncated: true };
   const running = statement<Row>(r.db, STILL_RUNNING).all(Math.min(from, to));
-  const before = reachingInto(r, from);
-  const rows = [...before.rows, ...running, ...within].sort(
-    (a, b) => b.started_at - a.started_at || b.job_id - a.job_id,
-  );
+  const before = statement<Row>(r.db, BEGUN_BEFORE).all(from, from);
+  const exhausted = statement(r.db, LOOKED_BACK).get(from) !== undefined;
+  const rows = [...before, ...running, ...within].sort((a, b) => b.started_at - a.started_at || b.job_id - a.job_id);
   const kept = rows.slice(0, limit).toReversed().map(toSpan);
-  return { spans: kept, truncated: before.exhausted || rows.length > limit };
-}
-
-/** Ended attempts that began before the span and reach into it. */
-function reachingInto(r: Reader, from: number): { rows: Row[]; exhausted: boolean } {
-  const rows: Row[] = [];
-  let looked = 0;
-  for (const row of statement<Row>(r.db, BEGUN_BEFORE).iterate(from, LOOK_BACK)) {
-    looked += 1;
-    if (row.finished_at !== null && row.finished_at > from) rows.push(row);
-  }
-  return { rows, exhausted: looked === LOOK_BACK };
+  return { spans: kept, truncated: exhausted || rows.length > limit };
 }
 
 function toSpan(row: Row): Span {

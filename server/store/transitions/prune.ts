@@ -10,13 +10,14 @@
  * a crash between the two leaves no file behind.
  */
 import type { StateFilter, TerminalState } from '../../../shared/job.ts';
-import { MAX_TRANSITION_ROWS } from '../../../shared/limits.ts';
 import type { Tx } from '../api.ts';
 import { logBytes } from '../queries/counts.ts';
 import { bytesOf, ENDED, isKept, terminalStates } from '../queries/retention.ts';
 import { statement } from '../statements.ts';
 import { record } from './events.ts';
 
+/** Rows that one step deletes: 40 usual jobs, measured at 15 ms beside a million others. */
+const MAX_ROWS = 300;
 /** Jobs that one step passes over because they stay: each costs a few probes. */
 const MAX_LOOKED_AT = 5000;
 const PAGE = 100;
@@ -47,7 +48,7 @@ export function prune(
   tx: Tx,
   args: { before: number; states: StateFilter[]; maxJobs: number; overBytes: number | null },
 ): { ids: number[]; files: string[]; bytes: number; more: boolean } {
-  const step: Step = { ids: [], files: new Set(), bytes: 0, rows: MAX_TRANSITION_ROWS, looks: MAX_LOOKED_AT };
+  const step: Step = { ids: [], files: new Set(), bytes: 0, rows: MAX_ROWS, looks: MAX_LOOKED_AT };
   const states = terminalStates(args.states);
   const more =
     byAge(tx, step, states, args.before, args.maxJobs) ||
@@ -173,11 +174,13 @@ function take(tx: Tx, step: Step, job: Ended): void {
   ).run(job.id, Math.max(0, step.rows)).changes;
   for (const table of ['checkpoints', 'job_needs']) {
     const key = table === 'checkpoints' ? 'name' : 'need_id';
-    const sql = `DELETE FROM ${table} WHERE job_id = ?1 AND ${key} IN (SELECT ${key} FROM ${table} WHERE job_id = ?1 LIMIT ?2)`;
-    step.rows -= statement(tx.db, sql).run(job.id, Math.max(0, step.rows)).changes;
+    const sql = `DELETE FROM ${table} WHERE job_id = ? AND ${key} IN (SELECT ${key} FROM ${table} WHERE job_id = ? LIMIT ?)`;
+    step.rows -= statement(tx.db, sql).run(job.id, job.id, Math.max(0, step.rows)).changes;
   }
   // With the last row of the budget it may just be whole; the next step finds that out.
   if (step.rows <= 0) return;
+  // Nothing live waits for it, so there is nothing left to settle.
+  statement(tx.db, 'DELETE FROM settlements WHERE job_id = ?').run(job.id);
   statement(tx.db, 'DELETE FROM job_outcomes WHERE job_id = ?').run(job.id);
   statement(tx.db, 'DELETE FROM jobs WHERE id = ?').run(job.id);
   step.rows -= 2;
