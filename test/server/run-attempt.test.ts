@@ -52,7 +52,7 @@ test('a leader killed from outside is a failure, and leaves no zombie', async (t
   const queue = await openRunQueue(t);
   const worker = await queue.worker();
   const id = await queue.sh('exec sleep 600');
-  const pid = await waitFor(() => queue.job(id).state === 'running' && queue.attempt(id).pid);
+  const pid = await waitFor(() => (queue.job(id).state === 'running' ? queue.attempt(id).pid : null));
   process.kill(pid, 'SIGKILL');
   const job = await queue.ended(id);
   assert.deepEqual([job.state, job.signal, job.failureReason], ['dead', 'SIGKILL', 'process_exit']);
