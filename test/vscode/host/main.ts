@@ -35,9 +35,7 @@ async function main(): Promise<number> {
   try {
     const vsix = values.vsix === undefined ? undefined : path.resolve(values.vsix);
     results =
-      mode === 'suite'
-        ? await runSuite({ vsix })
-        : await runUi({ vsix, screenshots: values.screenshots, only: values.only });
+      mode === 'suite' ? await runSuite({ vsix }) : await runUi({ screenshots: values.screenshots, only: values.only });
   } catch (error) {
     process.stdout.write(`not ok the editor for ${mode}\n${messageOf(error).replace(/^/gm, '    ')}\n`);
     results = failedResults(`the editor for ${mode}`);

@@ -1,0 +1,277 @@
+/**
+ * A window of the editor as a person has it: driven by keys and clicks, read by what stands on
+ * the screen. Everything waits for a condition with a deadline of its own; what the editor may
+ * swallow while it loads (a key, a click) is done again until its effect is seen.
+ */
+import { mkdir } from 'node:fs/promises';
+import path from 'node:path';
+import type { Browser, Locator, Page } from 'playwright-core';
+import { type BrowserProgram, launchBrowser } from './chromium.ts';
+import { type CodeServer, QUIET_SETTINGS, startCodeServer } from './codeServer.ts';
+import { ROOT } from './places.ts';
+import { createSandbox, type Sandbox } from './sandbox.ts';
+import { messageOf, say } from './steps.ts';
+
+/** What journeys need to have been installed. */
+export interface Programs {
+  codeServer: string;
+  chromium: BrowserProgram;
+  /** Rewrite docs/images. */
+  screenshots: boolean;
+}
+
+export interface EditorOptions {
+  settings?: Record<string, unknown>;
+  /** Leave workspace trust on, so that the folder opens restricted. */
+  restricted?: boolean;
+  /** Install this instead of loading the checkout. */
+  vsix?: string;
+}
+
+/** Milliseconds for anything to appear: CI machines are slow and shared. */
+export const PATIENCE_MS = 90_000;
+/** Milliseconds after which an action without effect is done again. */
+const AGAIN_MS = 8000;
+
+/** An editor with its sandbox: one server, any number of windows on it. */
+export class Editor {
+  readonly sandbox: Sandbox;
+  readonly #programs: Programs;
+  readonly #server: CodeServer;
+  readonly #browser: Browser;
+  readonly #developed: boolean;
+  readonly windows: EditorWindow[] = [];
+
+  private constructor(programs: Programs, sandbox: Sandbox, server: CodeServer, browser: Browser, developed: boolean) {
+    this.#programs = programs;
+    this.sandbox = sandbox;
+    this.#server = server;
+    this.#browser = browser;
+    this.#developed = developed;
+  }
+
+  static async start(programs: Programs, options: EditorOptions = {}): Promise<Editor> {
+    const sandbox = await createSandbox('ui');
+    try {
+      const trust = options.restricted === true ? { 'security.workspace.trust.startupPrompt': 'never' } : TRUSTED;
+      const server = await startCodeServer(programs.codeServer, {
+        env: sandbox.env,
+        settings: { ...QUIET_SETTINGS, ...trust, ...options.settings },
+        vsix: options.vsix,
+      });
+      const browser = await launchBrowser(programs.chromium);
+      return new Editor(programs, sandbox, server, browser, options.vsix === undefined);
+    } catch (error) {
+      await sandbox.remove();
+      throw error;
+    }
+  }
+
+  /** Opens the sandbox's folder in a window with storage of its own. */
+  async open(): Promise<EditorWindow> {
+    const context = await this.#browser.newContext({ viewport: { width: 1280, height: 800 } });
+    context.setDefaultTimeout(PATIENCE_MS);
+    const page = await context.newPage();
+    const query = new URLSearchParams({ folder: this.sandbox.workspace });
+    const developed = `vscode-remote://${this.#server.authority}${ROOT}`;
+    const payload = [['skipWelcome', 'true'], ...(this.#developed ? [['extensionDevelopmentPath', developed]] : [])];
+    query.set('payload', JSON.stringify(payload));
+    const window = new EditorWindow(page, this.#programs.screenshots);
+    await window.load(`${this.#server.origin}/?${query}`);
+    this.windows.push(window);
+    return window;
+  }
+
+  /** Ends everything, whatever state it is in. */
+  async close(): Promise<void> {
+    await this.#browser.close().catch(() => undefined);
+    await this.#server.stop().catch((error: unknown) => say(`the editor did not stop in order: ${messageOf(error)}`));
+    await this.sandbox.remove();
+  }
+}
+
+const TRUSTED = { 'security.workspace.trust.enabled': false };
+
+export class EditorWindow {
+  readonly page: Page;
+  readonly #screenshots: boolean;
+  readonly console: string[] = [];
+
+  constructor(page: Page, screenshots: boolean) {
+    this.page = page;
+    this.#screenshots = screenshots;
+    page.on('console', (message) => {
+      this.console.push(message.text());
+      if (this.console.length > 200) this.console.shift();
+    });
+  }
+
+  /** Loads the workbench, once more when it does not come up. */
+  async load(url: string): Promise<void> {
+    for (let nth = 1; ; nth += 1) {
+      try {
+        await this.page.goto(url, { timeout: 120_000, waitUntil: 'commit' });
+        await this.#ready();
+        return;
+      } catch (error) {
+        if (nth === 2) throw error;
+        say(`the window did not come up: ${messageOf(error).split('\n')[0]}; loading it again`);
+      }
+    }
+  }
+
+  /** What a person does with "Developer: Reload Window". */
+  async reload(): Promise<void> {
+    await this.page.reload({ timeout: 120_000, waitUntil: 'commit' });
+    await this.#ready();
+  }
+
+  async #ready(): Promise<void> {
+    await this.page.locator('.monaco-workbench').waitFor({ timeout: 120_000 });
+    await this.page.locator('.activitybar .action-item').first().waitFor({ timeout: 120_000 });
+    await this.page.locator('.statusbar-item').first().waitFor({ timeout: 120_000 });
+  }
+
+  /** Shows Laneway's views by a click on its icon. */
+  async openViews(): Promise<void> {
+    const icon = this.page.locator('.activitybar .action-label[aria-label^="Laneway"]');
+    await icon.waitFor();
+    await this.until('the Laneway views', async () => {
+      const title = this.page.locator('.sidebar .composite.title h2');
+      if (/laneway/i.test((await title.textContent({ timeout: 1000 }).catch(() => '')) ?? '')) return true;
+      await icon.click({ timeout: AGAIN_MS });
+      return false;
+    });
+  }
+
+  /** Does something by its name in the command palette. */
+  async command(title: string): Promise<void> {
+    const row = this.#row(title);
+    await this.until(`the command "${title}"`, async () => {
+      await this.#openQuickInput();
+      await this.#quickText().fill(`>${title}`, { timeout: AGAIN_MS });
+      await row.waitFor({ timeout: AGAIN_MS });
+      return true;
+    });
+    await row.click();
+  }
+
+  /** Types into the quick input that is open, and accepts. */
+  async answer(text: string): Promise<void> {
+    const input = this.#quickText();
+    await input.waitFor();
+    await input.fill(text);
+    await input.press('Enter');
+  }
+
+  /** Takes the entry of the open quick pick that begins so. */
+  async pick(label: string): Promise<void> {
+    const row = this.#row(label);
+    await row.waitFor();
+    await row.click();
+  }
+
+  /** Title, placeholder and entries of the open quick input. */
+  async quickInput(): Promise<string> {
+    return (await this.#quick().textContent({ timeout: 1000 })) ?? '';
+  }
+
+  /** The texts of a tree's rows in sight, as a screen reader would read them. */
+  async rows(view: string): Promise<string[]> {
+    const rows = this.#pane(view).locator('.monaco-list-row');
+    return await rows.evaluateAll((all) => all.map((row) => row.getAttribute('aria-label') ?? row.textContent ?? ''));
+  }
+
+  /** Waits for a row of a tree. */
+  async row(view: string, text: RegExp): Promise<Locator> {
+    return await this.until(`a row ${text} in ${view}`, async () => {
+      const all = this.#pane(view).locator('.monaco-list-row');
+      const texts = await this.rows(view);
+      const at = texts.findIndex((each) => text.test(each));
+      return at === -1 ? null : all.nth(at);
+    });
+  }
+
+  /** Unfolds a row; does nothing when it is. */
+  async unfold(view: string, text: RegExp): Promise<void> {
+    await this.until(`${text} unfolded`, async () => {
+      const row = await this.row(view, text);
+      if ((await row.getAttribute('aria-expanded', { timeout: 2000 })) === 'true') return true;
+      await row.locator('.monaco-tl-twistie').click({ timeout: AGAIN_MS });
+      return false;
+    });
+  }
+
+  /** The lines in sight of the output panel or of the open editor. */
+  async lines(where: 'panel' | 'editor'): Promise<string> {
+    const part = where === 'panel' ? '.part.panel .view-lines' : '.part.editor .view-lines';
+    const lines = this.page.locator(`${part} .view-line`);
+    // Editors place their lines absolutely, in any order of the document.
+    const texts = await lines.evaluateAll((all) =>
+      all
+        .map((line) => ({ top: Number.parseFloat((line as HTMLElement).style.top), text: line.textContent ?? '' }))
+        .sort((a, b) => a.top - b.top)
+        .map(({ text }) => text),
+    );
+    return texts.join('\n').replaceAll('\u00a0', ' ');
+  }
+
+  async statusBar(): Promise<string> {
+    return (await this.page.locator('.part.statusbar').textContent()) ?? '';
+  }
+
+  /** Puts a picture into docs/images when asked to. */
+  async screenshot(name: string): Promise<void> {
+    if (!this.#screenshots) return;
+    const folder = path.join(ROOT, 'docs/images');
+    await mkdir(folder, { recursive: true });
+    await this.page.screenshot({ path: path.join(folder, `${name}.png`), animations: 'disabled' });
+  }
+
+  /**
+   * Evaluates until it gives something truthy; whatever it throws meanwhile is only kept for the text of the failure.
+   */
+  async until<T>(what: string, condition: () => Promise<T>): Promise<NonNullable<T>> {
+    const end = performance.now() + PATIENCE_MS;
+    let last: unknown;
+    for (;;) {
+      try {
+        const value = await condition();
+        if (value) return value;
+        last = value;
+      } catch (error) {
+        last = messageOf(error).split('\n')[0];
+      }
+      if (performance.now() > end) {
+        const seen = await this.page
+          .locator('body')
+          .innerText({ timeout: 5000 })
+          .catch(() => '');
+        throw new Error(
+          `waited ${PATIENCE_MS / 1000} s for ${what}; last: ${String(last)}\nthe window showed:\n${seen.slice(0, 3000)}`,
+        );
+      }
+      await this.page.evaluate(() => new Promise((resolve) => void setTimeout(resolve, 50)));
+    }
+  }
+
+  async #openQuickInput(): Promise<void> {
+    if (await this.#quick().isVisible()) await this.page.keyboard.press('Escape');
+    await this.page.keyboard.press('F1');
+    await this.#quickText().waitFor({ timeout: AGAIN_MS });
+  }
+
+  #quick(): Locator {
+    return this.page.locator('.quick-input-widget');
+  }
+  #quickText(): Locator {
+    return this.#quick().locator('.quick-input-box input').first();
+  }
+  #row(label: string): Locator {
+    const quoted = label.replaceAll('"', String.raw`\"`);
+    return this.#quick().locator(`.monaco-list-row[aria-label^="${quoted}"]`).first();
+  }
+  #pane(view: string): Locator {
+    return this.page.locator('.sidebar .pane', { has: this.page.locator(`.pane-header[aria-label^="${view}"]`) });
+  }
+}
