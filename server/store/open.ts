@@ -8,7 +8,7 @@ import path from 'node:path';
 import type { Database } from 'better-sqlite3';
 import { LanewayError } from '../../shared/errors.ts';
 import type { OpenOptions, OpenStore, Reader, Store } from './api.ts';
-import { whileBusy } from './busy.ts';
+import { type Patience, whileBusy } from './busy.ts';
 import { checkFilesystem, type Ground, judgeFilesystem } from './filesystem.ts';
 import { migrate, SCHEMA, schemaNewer, schemaOf } from './migrate.ts';
 import { probe, setAside } from './setAside.ts';
@@ -76,18 +76,18 @@ async function openSound(
   const { clock, busyMs = 50, warn = ignore, mustExist } = options;
   for (let tries = 1; ; tries++) {
     makeFile(file);
-    const db = await connect(file, { busyMs });
+    const { schema, migrations, workersMs } = parts;
+    let db: Database | undefined;
     try {
       const patience = { clock, deadlineMs: 30_000 };
-      const { schema, migrations, workersMs } = parts;
-      // Both before anything is written to it, even the journal mode in its header.
-      await whileBusy(() => refuseNewer(db, file, schema), patience);
-      await whileBusy(() => probe(db, file), patience);
-      await whileBusy(() => configure(db), patience);
-      const instance = await migrate(db, { clock, file, schema, migrations, workersMs });
-      return { db, instance };
+      await inspect(file, schema, { busyMs, patience });
+      const opened = await connect(file, { busyMs });
+      db = opened;
+      await whileBusy(() => configure(opened), patience);
+      const instance = await migrate(opened, { clock, file, schema, migrations, workersMs });
+      return { db: opened, instance };
     } catch (error) {
-      db.close();
+      db?.close();
       if (troubleOf(error) !== 'damaged' || mustExist || tries > 1) throw error;
       await setAside(file, { clock, busyMs, warn });
     }
@@ -158,9 +158,22 @@ function readOnce<T>(db: Database, file: string, reader: Reader, query: (reader:
   }
 }
 
-function refuseNewer(db: Database, file: string, schema: number): void {
-  const found = schemaOf(db);
-  if (found > schema) throw schemaNewer(file, found, schema);
+/** Looks at the file before anything may change it, be it the journal mode in its header. */
+async function inspect(
+  file: string,
+  schema: number,
+  { busyMs, patience }: { busyMs: number; patience: Patience },
+): Promise<void> {
+  // Made a moment ago, here or by another process.
+  if (fs.statSync(file).size === 0) return;
+  const db = await connect(file, { busyMs, readonly: true });
+  try {
+    const found = await whileBusy(() => schemaOf(db), patience);
+    if (found > schema) throw schemaNewer(file, found, schema);
+    await whileBusy(() => probe(db, file), patience);
+  } finally {
+    db.close();
+  }
 }
 
 function ignore(): void {}

@@ -77,7 +77,7 @@ export async function setAside(
 }
 
 async function damageOf(file: string, busyMs: number): Promise<string | null> {
-  const db = await connect(file, { busyMs });
+  const db = await connect(file, { busyMs, readonly: true });
   try {
     probe(db, file);
     return null;

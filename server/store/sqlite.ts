@@ -28,12 +28,14 @@ export async function loadSqlite(node: string = process.versions.node): Promise<
 export interface ConnectOptions {
   /** Busy timeout of one try, ms. It blocks the event loop for as long as it lasts. */
   busyMs: number;
+  /** Changes nothing, not even by closing: the last writer to close folds the log into the file. */
+  readonly?: boolean;
 }
 
 /** A connection to an existing file, before anything is asked of it. Errors are SQLite's own. */
-export async function connect(file: string, { busyMs }: ConnectOptions): Promise<Database> {
+export async function connect(file: string, { busyMs, readonly = false }: ConnectOptions): Promise<Database> {
   const Sqlite = await loadSqlite();
-  return new Sqlite(file, { timeout: busyMs, fileMustExist: true });
+  return new Sqlite(file, { timeout: busyMs, fileMustExist: true, readonly });
 }
 
 /**

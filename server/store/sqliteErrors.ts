@@ -90,5 +90,8 @@ function wordsFor(code: string): [what: string, hint: string] {
   if (/NOMEM|MFILE|NFILE/.test(code)) {
     return ['the machine is out of memory or open files', 'close some programs and try again'];
   }
-  return ['the disk could not be read or written', 'check the disk and its free space, then try again'];
+  return [
+    'the disk could not be read or written',
+    'check the disk and its free space, or point LANEWAY_HOME to another disk',
+  ];
 }
