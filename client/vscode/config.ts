@@ -91,16 +91,19 @@ function oneLane(name: string, wanted: Record<string, unknown>, problems: string
   const wrong = (key: string, what: string): void => void problems.push(`laneway.lanes.${name}.${key} must be ${what}`);
   const { slots, timeout, retries, pauseOnFailure } = wanted;
   if (slots !== undefined) {
-    lane.slots = count(slots, 1);
-    if (lane.slots === null) wrong('slots', 'a whole number of 1 or more');
+    const value = count(slots, 1);
+    if (value === null) wrong('slots', 'a whole number of 1 or more');
+    else lane.slots = value;
   }
   if (retries !== undefined) {
-    lane.maxRetries = count(retries, 0);
-    if (lane.maxRetries === null && retries !== null) wrong('retries', 'a whole number of 0 or more');
+    const value = count(retries, 0);
+    if (value === null && retries !== null) wrong('retries', 'a whole number of 0 or more');
+    else lane.maxRetries = value;
   }
   if (timeout !== undefined) {
-    lane.timeoutMs = timeout === null ? null : durationOf(timeout);
-    if (lane.timeoutMs === null && timeout !== null) wrong('timeout', 'a duration such as "90s" or "5m"');
+    const value = durationOf(timeout);
+    if (value === null && timeout !== null) wrong('timeout', 'a duration such as "90s" or "5m"');
+    else lane.timeoutMs = value;
   }
   if (typeof pauseOnFailure === 'boolean') lane.pauseOnFailure = pauseOnFailure;
   else if (pauseOnFailure !== undefined) wrong('pauseOnFailure', 'true or false');

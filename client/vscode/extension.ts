@@ -108,9 +108,9 @@ class LanewayWindow implements Laneway {
     this.log.dispose();
   }
 
-  #register({ id, doing, run }: Command): vscode.Disposable {
-    return vscode.commands.registerCommand(id, (...args: unknown[]) =>
-      this.attempt(doing, async () => await run(this, ...args)),
+  #register(command: Command): vscode.Disposable {
+    return vscode.commands.registerCommand(command.id, (...args: unknown[]) =>
+      this.attempt(command.doing, async () => await command.run(this, ...args)),
     );
   }
 

@@ -19,6 +19,10 @@ export async function hasLiveJobs(
   runtime: Runtime,
   env: NodeJS.ProcessEnv,
 ): Promise<boolean> {
+  // After activation: a process costs more than all of activation's own work.
+  await new Promise((resolve) => {
+    setImmediate(resolve);
+  });
   if (!fs.existsSync(statePaths(root, env).database)) return false;
   const { stdout } = await promisify(execFile)(
     runtime.execPath,

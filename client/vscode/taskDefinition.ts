@@ -16,7 +16,7 @@ export interface TaskDefinition {
   env?: Record<string, string>;
   priority?: number;
   retries?: number;
-  timeout?: string;
+  timeout?: string | number;
   key?: string;
 }
 
@@ -51,7 +51,7 @@ export function taskRequest(
   };
 }
 
-/** As `lane run` exits: the job's code, 128 + signal's number unknown here as 128, 124 for a time-out, 130 when canceled. */
+/** As `lane run` exits: the job's code, 124 for a time-out, 127 when it could not start, 130 when canceled, else 1. */
 export function taskExit(job: Pick<Job, 'state' | 'exitCode' | 'failureReason'>): number {
   if (job.state === 'done') return 0;
   if (job.state === 'canceled') return 130;

@@ -64,10 +64,14 @@ async function namedJob(laneway: Laneway, argument: JobArgument): Promise<JobHan
   if (id === null) return undefined;
   const queue = queueOf(argument) ?? (await queueWithJob(laneway, id, folderOf(argument)));
   // What a node or a caller holds may be old: the state decides what a command does.
-  const known = await queue.request(List, { ids: typeof id === 'number' ? [id] : null, limit: 1 });
-  const [job] = typeof id === 'number' ? known.jobs : [(await queue.request(Show, { job: id })).job];
+  const job = await readJob(queue, id);
   if (!job) throw new LanewayError('NOT_FOUND', `there is no job ${id}`, 'It may have been pruned.');
   return { queue, job };
+}
+
+async function readJob(queue: Queue, id: number | string): Promise<Job | undefined> {
+  if (typeof id === 'string') return (await queue.request(Show, { job: id })).job;
+  return (await queue.request(List, { ids: [id], limit: 1 })).jobs[0];
 }
 
 /** With several folders an id alone may mean several jobs: the folders that have it are offered. */
@@ -78,8 +82,7 @@ async function queueWithJob(laneway: Laneway, id: number | string, folder: strin
   if (queues.length === 1) return queues[0]!;
   const having: Queue[] = [];
   for (const queue of queues.filter(({ state }) => state === 'ready')) {
-    const found = typeof id === 'number' ? (await queue.request(List, { ids: [id], limit: 1 })).jobs : [];
-    if (found.length > 0) having.push(queue);
+    if (typeof id === 'number' && (await readJob(queue, id))) having.push(queue);
   }
   if (having.length === 1) return having[0]!;
   const chosen = await pickQueue(having.length > 0 ? having : queues);
