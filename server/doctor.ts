@@ -35,7 +35,8 @@ export async function runChecks(
   options: DoctorOptions & { store: Store; server: Server },
 ): Promise<{ ok: boolean; checks: Check[] }> {
   return report(async (add) => {
-    const paths = await around(options, add);
+    // The server itself has no need to try its own lock.
+    const paths = await around({ ...options, locked: options.server.pid === process.pid ? true : undefined }, add);
     if (paths === null) return;
     await add('database', () => checks.ok('database', `${paths.database}, schema ${options.store.schema}`));
     await ofStore(options, options.store, paths, add);
@@ -45,7 +46,7 @@ export async function runChecks(
 type Add = (id: string, check: () => Check | null | Promise<Check | null>) => Promise<void>;
 
 /** Collects checks; one that throws has failed for that reason. */
-async function report(run: (add: Add, push: (check: Check) => void) => Promise<void>): Promise<{
+async function report(run: (add: Add) => Promise<void>): Promise<{
   ok: boolean;
   checks: Check[];
 }> {
@@ -59,11 +60,12 @@ async function report(run: (add: Add, push: (check: Check) => void) => Promise<v
       found.push({ id, status: 'fail', message, hint });
     }
   };
-  await run(add, (check) => found.push(check));
+  await run(add);
   return { ok: found.every(({ status }) => status !== 'fail'), checks: found };
 }
 
-async function around({ workspace, env }: DoctorOptions, add: Add): Promise<StatePaths | null> {
+async function around(options: DoctorOptions & { locked?: boolean }, add: Add): Promise<StatePaths | null> {
+  const { workspace, env } = options;
   await add('node', () => checks.node(process.versions.node));
   let paths: StatePaths | null = null;
   await add('paths', () => {
@@ -84,7 +86,7 @@ async function around({ workspace, env }: DoctorOptions, add: Add): Promise<Stat
   await add('damaged', () => checks.damaged(found));
   await add('server', async () =>
     checks.server(found, {
-      locked: await isLocked(found),
+      locked: options.locked ?? (await isLocked(found)),
       answers: await answers(found.socket),
       file: readServerFile(found),
     }),

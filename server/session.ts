@@ -99,11 +99,9 @@ export class Session implements SessionPort {
       return read();
     })();
     this.#turn = turn;
-    const done = (): void => {
+    return turn.finally(() => {
       if (this.#turn === turn) this.#turn = null;
-    };
-    turn.then(done, done);
-    return turn;
+    });
   }
 
   hold(name: string, release: () => void): void {
@@ -153,6 +151,8 @@ export class Session implements SessionPort {
     const controller = new AbortController();
     const abort = (): void => controller.abort();
     const subscription = token.onCancellationRequested(abort);
+    // A request cancelled while it was queued comes with a token that never fires.
+    if (token.isCancellationRequested) abort();
     this.#ended.signal.addEventListener('abort', abort, { once: true });
     try {
       if (this.#greeting === null) throw new LanewayError('INVALID_INPUT', 'the first message must be "initialize"');
