@@ -49,7 +49,7 @@ describe('what was typed', () => {
   });
 
   it('shows control characters of an argument', () => {
-    assert.equal(showArgv(['a\u001b[0m']), 'a\\e[0m');
+    assert.equal(showArgv(['a\u001b[0m']), '"a\\u001b[0m"');
   });
 
   it('is remembered once, the newest first, up to a limit', () => {
