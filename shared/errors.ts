@@ -63,6 +63,10 @@ export const RPC_ERROR = -32_050;
 /** Whatever was thrown, as data fit for a user: an unknown error keeps its message, never its stack. */
 export function toErrorData(error: unknown): ErrorData {
   if (error instanceof LanewayError) return error.toData();
+  // The server's code run in this process is another bundle, with a class of its own.
+  if (error instanceof Error && error.name === 'LanewayError' && isErrorData(error)) {
+    return { code: error.code, message: error.message, hint: error.hint ?? null };
+  }
   const data = (error as { data?: unknown } | null)?.data;
   if (isErrorData(data)) return data;
   const message = error instanceof Error ? error.message : String(error);
