@@ -152,6 +152,21 @@ export function eventsOf(store: Store, id: number): string[] {
   );
 }
 
+/** Everything the database holds, to show that something changed nothing. */
+export function contents(store: Store): Record<string, unknown[]> {
+  return store.read(({ db }) => {
+    const tables = db.prepare<[], string>(`SELECT name FROM sqlite_schema WHERE type = 'table'`).pluck().all();
+    return Object.fromEntries(tables.map((table) => [table, db.prepare(`SELECT * FROM ${table}`).all()]));
+  });
+}
+
+/** The columns of `job_view` of a job. */
+export function view(store: Store, id: number): Record<string, unknown> {
+  return store.read(
+    ({ db }) => db.prepare<[number], Record<string, unknown>>('SELECT * FROM job_view WHERE id = ?').get(id) ?? {},
+  );
+}
+
 /** Every invariant holds, the deep ones included. */
 export function assertSound(store: Store, when = ''): void {
   const broken = store.read((reader) => check(reader, true)).filter(({ status }) => status === 'fail');
