@@ -99,8 +99,8 @@ describe('completion', () => {
     ];
     for (const [line, words] of table) assert.deepEqual(wordsOf(line), words, line);
     fc.assert(
-      fc.property(fc.array(fc.string({ unit: fc.constantFrom(...`ab '"\\$`) })), (words) => {
-        assert.deepEqual(wordsOf(`${quoteArgv(words)} `), [...words, ''].slice(words.length === 0 ? 0 : 0));
+      fc.property(fc.array(fc.string({ unit: fc.constantFrom('a', 'b', ' ', "'", '"', '\\', '$') })), (words) => {
+        assert.deepEqual(wordsOf(`${quoteArgv(words)} `), [...words, '']);
       }),
     );
   });

@@ -69,7 +69,7 @@ describe('docs/cli.md', () => {
     for (const name of names) {
       const verb = await loadVerb(name);
       const section = sections.get(name) ?? '';
-      const known = new Set([...flagNames({ ...GLOBAL_FLAGS, ...verb.flags }).keys()]);
+      const known = new Set(flagNames({ ...GLOBAL_FLAGS, ...verb.flags }).keys());
       for (const flag of flagNames(verb.flags).keys()) {
         assert.ok(
           section.includes(`\`${flag}`) || section.includes(`, ${flag}`),

@@ -29,7 +29,13 @@ const coloured: View = { ...plain, colour: true };
 const JOBS: Job[] = [
   sampleJob({ id: 10_000, waitReason: 'lane full: 1 of 1 slots taken' }),
   sampleJob({ id: 9, state: 'running', phase: 'running', startedAt: ago(12_000), argv: ['sh', '-c', 'a | b'] }),
-  sampleJob({ id: 8, state: 'queued', phase: 'retrying', waitReason: 'due at 2030-05-04T12:00:04.000Z', lane: 'build' }),
+  sampleJob({
+    id: 8,
+    state: 'queued',
+    phase: 'retrying',
+    waitReason: 'due at 2030-05-04T12:00:04.000Z',
+    lane: 'build',
+  }),
   sampleJob({
     id: 7,
     state: 'done',

@@ -20,7 +20,12 @@ import {
 } from '../../shared/validate.ts';
 
 const NOW = Date.parse('2030-01-01T00:00:00.000Z');
-const CONTEXT = { env: { PATH: '/bin' } as Record<string, string>, platform: 'linux' as NodeJS.Platform, now: NOW, line: null as number | null };
+const CONTEXT = {
+  env: { PATH: '/bin' } as Record<string, string>,
+  platform: 'linux' as NodeJS.Platform,
+  now: NOW,
+  line: null as number | null,
+};
 const add = (request: unknown, context: Partial<typeof CONTEXT> = {}): AddRequest =>
   validateAdd(request, { ...CONTEXT, ...context });
 const job = (more: object): object => ({ argv: ['true'], ...more });
