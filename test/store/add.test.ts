@@ -57,7 +57,7 @@ test('jobs due at once keep their order when the clock goes back', async (t) => 
 
 test('one environment is stored once, in whatever order it came, and goes with its last job', async (t) => {
   const { store } = await openTemp(t);
-  const callers = [{ A: '1', B: '2' }, { B: '2', A: '1' }, { A: 'other' }];
+  const callers: Record<string, string>[] = [{ A: '1', B: '2' }, { B: '2', A: '1' }, { A: 'other' }];
   for (const env of callers) await store.write((tx) => transitions.add(tx, [job()], { env, umask: 0o77 }));
   const count = (): unknown =>
     store.read(({ db }) => db.prepare<[], number>('SELECT count(*) FROM environments').pluck().get());

@@ -58,6 +58,14 @@ export function tempFolder(scope: Scope): string {
   return folder;
 }
 
+/** The same in memory where the machine has a place for that, for tests that commit thousands of times. */
+export function memoryFolder(scope: Scope): string {
+  if (!fs.existsSync('/dev/shm')) return tempFolder(scope);
+  const folder = fs.mkdtempSync('/dev/shm/laneway-store-');
+  scope.after(() => fs.rmSync(folder, { recursive: true, force: true, maxRetries: 3 }));
+  return folder;
+}
+
 /** A queue in a new folder, closed and removed after the test. */
 export async function openTemp(
   scope: Scope,
