@@ -4,7 +4,7 @@
  */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import fc from 'fast-check';
+import * as fc from 'fast-check';
 import type { AttemptEnd, Claimed, Store } from '../../server/store/api.ts';
 import * as transitions from '../../server/store/transitions/index.ts';
 import type { JobState, NeedPolicy } from '../../shared/job.ts';
