@@ -45,8 +45,11 @@ export async function readLog(files: string[], request: LogRequest): Promise<Pag
   const total = border + (await sizeOf(second));
   const from = request.tail === null ? request.offset : Math.max(0, total - request.tail);
   if (from < border) {
-    const page = await readPage(first, { ...request, offset: from, tail: null });
-    return { ...page, size: total, complete: page.complete && border === total };
+    const head = await readPage(first, { ...request, offset: from, tail: null });
+    const limit = request.limit - head.bytes.length;
+    if (!head.complete || limit <= 0) return { ...head, size: total, complete: head.complete && border === total };
+    const rest = await readPage(second, { ...request, offset: 0, tail: null, limit });
+    return { ...rest, bytes: Buffer.concat([head.bytes, rest.bytes]), offset: head.offset, size: total };
   }
   const page = await readPage(second, { ...request, offset: from - border, tail: null });
   return { ...page, offset: page.offset + border, size: total };
