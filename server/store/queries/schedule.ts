@@ -30,6 +30,7 @@ export function nextDue(r: Reader, lanes: string[] | null): number | null {
   return looked === PASSED_OVER ? last : null;
 }
 
+/** The plus: in the order of ids the planner would read every live job to find the running few. */
 const RUNNING = `
 SELECT r.job_id, r.attempts AS attempt, r.worker_id, r.fence, r.cancel_requested_at, a.host, a.boot_id, a.pid_namespace,
   a.pid, a.pid_start, j.cancel_grace_ms, w.pid AS worker_pid, w.pid_start AS worker_start, w.heartbeat_at, w.heartbeats
@@ -37,7 +38,7 @@ FROM job_runtime r
 JOIN attempts a ON a.job_id = r.job_id AND a.number = r.attempts
 JOIN jobs j ON j.id = r.job_id
 LEFT JOIN workers w ON w.id = r.worker_id
-WHERE r.state = 'running' ORDER BY r.job_id`;
+WHERE r.state = 'running' ORDER BY +r.job_id`;
 
 interface RunningRow {
   job_id: number;
