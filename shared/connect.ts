@@ -12,7 +12,7 @@ import { SERVER_START_MS } from './limits.ts';
 import { type Env, type StatePaths, statePaths } from './paths.ts';
 import { type Hello, type Mismatch, PROTOCOL, type RequestType, type Welcome } from './protocol.ts';
 import { ConnectionLost, type Rpc, RpcError, rpcOver } from './rpc.ts';
-import { lastLogLine, type Starting, startServer } from './startServer.ts';
+import { type Starting, startError, startServer } from './startServer.ts';
 
 export interface ConnectOptions {
   /** Real path of the workspace. */
@@ -229,12 +229,15 @@ function noServer(paths: StatePaths): LanewayError {
   );
 }
 
+/** The server's own reason when it left one (a newer or damaged database, unsafe ground), else what was seen from here. */
 function cannotStart(paths: StatePaths, why: string | null, cause?: Error): LanewayError {
-  const said = lastLogLine(paths.serverLog);
+  const said = why === null ? startError(paths) : null;
+  const reason = why ?? said?.message ?? 'it ended at once';
+  const log = `Its log: ${paths.serverLog}. With --direct the command works without a server.`;
   return new LanewayError(
-    'ENVIRONMENT',
-    `The server did not start: ${why ?? said ?? 'it ended at once'}`,
-    `Its log: ${paths.serverLog}. With --direct the command works without a server.`,
+    said?.code ?? 'ENVIRONMENT',
+    `The server did not start: ${reason}`,
+    said?.hint ? `${said.hint}. ${log}` : log,
     { cause },
   );
 }
@@ -243,6 +246,6 @@ function notAnswering(): LanewayError {
   return new LanewayError(
     'ENVIRONMENT',
     `The server does not answer (waited ${WELCOME_MS / 1000} s)`,
-    'See "lane server logs"; "lane server stop --force" ends it; --direct works without it.',
+    'See "lane server logs". With --direct the command works without a server.',
   );
 }

@@ -3,7 +3,8 @@
  * its own session, so that closing the terminal or the editor does not end it.
  */
 import fs from 'node:fs';
-import { LanewayError } from './errors.ts';
+import path from 'node:path';
+import { type ErrorData, isErrorData, LanewayError } from './errors.ts';
 import { prepareGround } from './ground.ts';
 import type { Env, StatePaths } from './paths.ts';
 
@@ -56,18 +57,11 @@ export async function startServer(options: StartOptions): Promise<Starting> {
   return { ended: () => end };
 }
 
-/** The last line of the server's log, for a message about why it did not start; null without one. */
-export function lastLogLine(serverLog: string): string | null {
+/** Why the last start failed, as the server itself left it; null when it left nothing. */
+export function startError({ folder }: StatePaths): ErrorData | null {
   try {
-    const file = fs.openSync(serverLog, 'r');
-    try {
-      const { size } = fs.fstatSync(file);
-      const tail = Buffer.alloc(Math.min(size, 4096));
-      fs.readSync(file, tail, 0, tail.length, size - tail.length);
-      return tail.toString().trimEnd().split('\n').at(-1) || null;
-    } finally {
-      fs.closeSync(file);
-    }
+    const found: unknown = JSON.parse(fs.readFileSync(path.join(folder, 'start-error.json'), 'utf8'));
+    return isErrorData(found) ? found : null;
   } catch {
     return null;
   }
