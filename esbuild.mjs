@@ -2,7 +2,8 @@
  * Builds the bundles in `dist/`. One call per bundle with its reason to be apart:
  *
  *   server.js     the background server, and what `--direct` loads in-process
- *   cli.js        `lane`
+ *   cli.js        the first file of `lane`: checks Node, which the rest is too new for if it is old
+ *   lane.js       the rest of it, apart because only what a file loads can come from V8's code cache
  *   extension.js  the VS Code extension
  *
  * All are CommonJS: Node starts them faster than modules, and VS Code loads nothing else.
@@ -42,6 +43,7 @@ export async function buildBundles({ outdir = path.join(root, 'dist'), target = 
   const bundles = [
     { in: 'server/main.ts', out: 'server.js', options: sqlite },
     { in: 'client/cli/main.ts', out: 'cli.js', options: { banner: { js: '#!/usr/bin/env node' } } },
+    { in: 'client/cli/lane.ts', out: 'lane.js' },
     { in: 'client/vscode/extension.ts', out: 'extension.js', options: { external: ['vscode'] } },
     {
       in: 'client/vscode/timeline/webview/main.ts',
