@@ -164,6 +164,15 @@ describe('--json', () => {
       retryMaxDelayMs: 5_400_000,
       pauseOnFailure: true,
     });
+    const { lane: cleared } = await box.json<{ lane: Json }>([
+      'lanes',
+      'set',
+      'build',
+      '--timeout',
+      'none',
+      '--retries=none',
+    ]);
+    assert.deepEqual([cleared['timeoutMs'], cleared['maxRetries'], cleared['cancelGraceMs']], [null, null, 500]);
     for (const [args, paused] of [
       [['pause', 'build'], true],
       [['resume', 'build'], false],

@@ -1,13 +1,24 @@
 import { MAX_RETRIES, MAX_SLOTS } from '../../../shared/limits.ts';
 import { Lanes, LanesRemove, LanesSet, type LaneSettings } from '../../../shared/protocol.ts';
 import { quoteValue } from '../../../shared/text.ts';
-import { choice, didYouMean, duration, invalid, whole } from '../args.ts';
+import { choice, didYouMean, duration, type Flag, invalid, whole } from '../args.ts';
 import { laneTable } from '../render/status.ts';
 import { viewOf } from '../render/view.ts';
 import { noWords, parseLane } from '../selection.ts';
 import { verb } from '../verb.ts';
 
+/** A flag that also takes `none`, which returns the setting to "not set". */
+function orNone(flag: Flag<number>): Flag<number | 'none'> {
+  return {
+    ...flag,
+    value: `${flag.value}|none`,
+    parse: (given) => (given === 'none' ? given : flag.parse(given)),
+  };
+}
+
 const BOOLS = ['true', 'false', 'yes', 'no', 'on', 'off'] as const;
+
+const unset = (value: number | 'none'): number | null => (value === 'none' ? null : value);
 
 export default verb({
   name: 'lanes',
@@ -15,15 +26,15 @@ export default verb({
   usage: ['lane lanes', 'lane lanes set NAME [flags]', 'lane lanes remove NAME'],
   subwords: ['set', 'remove'],
   details: [
-    'What a lane sets is copied into jobs when they are added; jobs that wait already keep what they have. Slots hold at once. "lane lanes set" makes a lane that does not exist; "lane lanes remove" takes empty lanes only.',
+    'What a lane sets is copied into jobs when they are added; jobs that wait already keep what they have. Slots hold at once. "none" returns a setting to that of the product. "lane lanes set" makes a lane that does not exist; "lane lanes remove" takes empty lanes only.',
   ],
   flags: {
     slots: whole('N', 'Jobs of this lane that may run at once, whatever workers there are', 1, MAX_SLOTS),
-    timeout: duration('Longest run of an attempt'),
-    grace: duration('From SIGTERM to SIGKILL when a job is stopped'),
-    retries: whole('N', 'Retries after the first failure', 0, MAX_RETRIES),
-    retryDelay: duration('Backoff before the first retry; it doubles with each'),
-    retryMaxDelay: duration('Longest backoff'),
+    timeout: orNone(duration('Longest run of an attempt')),
+    grace: orNone(duration('From SIGTERM to SIGKILL when a job is stopped')),
+    retries: orNone(whole('N', 'Retries after the first failure', 0, MAX_RETRIES)),
+    retryDelay: orNone(duration('Backoff before the first retry; it doubles with each')),
+    retryMaxDelay: orNone(duration('Longest backoff')),
     pauseOnFailure: choice('Pause the lane when one of its jobs dies', BOOLS, 'BOOL'),
   },
   examples: [
@@ -36,11 +47,11 @@ export default verb({
     const [action, name, ...more] = words;
     const settings: LaneSettings = {};
     if (flags.slots !== null) settings.slots = flags.slots;
-    if (flags.timeout !== null) settings.timeoutMs = flags.timeout;
-    if (flags.grace !== null) settings.cancelGraceMs = flags.grace;
-    if (flags.retries !== null) settings.maxRetries = flags.retries;
-    if (flags.retryDelay !== null) settings.retryDelayMs = flags.retryDelay;
-    if (flags.retryMaxDelay !== null) settings.retryMaxDelayMs = flags.retryMaxDelay;
+    if (flags.timeout !== null) settings.timeoutMs = unset(flags.timeout);
+    if (flags.grace !== null) settings.cancelGraceMs = unset(flags.grace);
+    if (flags.retries !== null) settings.maxRetries = unset(flags.retries);
+    if (flags.retryDelay !== null) settings.retryDelayMs = unset(flags.retryDelay);
+    if (flags.retryMaxDelay !== null) settings.retryMaxDelayMs = unset(flags.retryMaxDelay);
     if (flags.pauseOnFailure !== null) settings.pauseOnFailure = ['true', 'yes', 'on'].includes(flags.pauseOnFailure);
     const [setting] = Object.keys(settings);
     if (action !== 'set' && setting !== undefined) {
