@@ -6,7 +6,6 @@ import assert from 'node:assert/strict';
 import fs from 'node:fs';
 import path from 'node:path';
 import { after, before, describe, it } from 'node:test';
-import type { Connection } from '../../shared/connection.ts';
 import type { AddRequest, Job } from '../../shared/job.ts';
 import * as P from '../../shared/protocol.ts';
 import { openDirect } from '../../server/direct.ts';
@@ -14,26 +13,30 @@ import { systemClock } from '../../server/clock.ts';
 import { client, type Client } from '../helpers/client.ts';
 import { Sandbox } from '../helpers/sandbox.ts';
 
+type Ask = <A, B>(type: P.RequestType<A, B>, params: A) => Promise<B>;
+
 interface World {
   box: Sandbox;
-  ask: Connection['request'];
-  add(...jobs: AddRequest[]): Promise<Job[]>;
-  one(job: AddRequest): Promise<Job>;
+  ask: Ask;
+  add: (...jobs: AddRequest[]) => Promise<Job[]>;
+  one: (job: AddRequest) => Promise<Job>;
 }
 
 const CALLER = { env: { PATH: process.env['PATH'] ?? '', FROM_CALLER: 'yes' }, umask: 0o027 };
 
-async function overSocket(box: Sandbox): Promise<{ ask: Connection['request']; close: () => Promise<void> }> {
+async function overSocket(box: Sandbox): Promise<{ ask: Ask; close: () => Promise<void> }> {
   await box.startServer();
   const mine: Client = await client(box.paths().socket);
   return { ask: (type, params) => mine.request(type, params), close: () => mine.close() };
 }
 
-async function inProcess(box: Sandbox): Promise<{ ask: Connection['request']; close: () => Promise<void> }> {
+async function inProcess(box: Sandbox): Promise<{ ask: Ask; close: () => Promise<void> }> {
   const options = { workspace: box.workspace, env: box.env, clock: systemClock, warn: () => undefined };
   const connection = await openDirect({ ...options, execute: true });
   return { ask: (type, params) => connection.request(type, params), close: () => connection.close() };
 }
+
+const byNumber = (a: number, b: number): number => a - b;
 
 const later = (job: AddRequest = {}): AddRequest => ({ argv: ['true'], afterMs: 3_600_000, ...job });
 
@@ -115,7 +118,7 @@ const CASES: [name: string, run: (world: World) => Promise<void>][] = [
       const dependent = await one(later({ needs: ids, label: 'dependent', env: { SECRET: 's' } }));
       const shown = await ask(P.Show, { job: 'last' });
       assert.deepEqual([shown.job.id, shown.job.state, shown.env], [dependent.id, 'blocked', null]);
-      assert.deepEqual(shown.needs.map(({ id }) => id).toSorted(), ids.toSorted());
+      assert.deepEqual(shown.needs.map(({ id }) => id).toSorted(byNumber), ids.toSorted(byNumber));
       assert.equal((await ask(P.Show, { job: ids[0] ?? 0 })).neededBy[0]?.id, dependent.id);
       assert.equal((await ask(P.Show, { job: dependent.id, env: true })).env?.['SECRET'], 's');
       await refused(ask(P.Show, { job: 999_999 }), 'NOT_FOUND', /999999/);
