@@ -141,7 +141,10 @@ export class ServerConnection {
 
   async request<P, R>(type: RequestType<P, R>, params: P, token?: vscode.CancellationToken): Promise<R> {
     try {
-      return await this.#client.sendRequest<R>(type.method, params, token);
+      // An absent token must not be passed: the client would take both for positional parameters.
+      return token
+        ? await this.#client.sendRequest<R>(type.method, params, token)
+        : await this.#client.sendRequest<R>(type.method, params);
     } catch (error) {
       const data = toErrorData(error);
       const lost = data.code === 'INTERNAL' && this.#client.state !== State.Running;

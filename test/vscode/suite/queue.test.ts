@@ -1,0 +1,203 @@
+/** The extension in a real editor: its commands by id, its trees, its settings, its task type. */
+import assert from 'node:assert/strict';
+import * as vscode from 'vscode';
+import type { LanewayApi } from '../../../client/vscode/extension.ts';
+import type { Laneway, Queue } from '../../../client/vscode/context.ts';
+import { JobTree } from '../../../client/vscode/views/jobTree.ts';
+import type { Node } from '../../../client/vscode/views/nodes.ts';
+import { lanesShape, statesShape } from '../../../client/vscode/views/shapes.ts';
+import type { Job, Lane, Server, Status } from '../../../shared/job.ts';
+import { type JobResult, Lanes, List, Wait } from '../../../shared/protocol.ts';
+import { waitFor } from '../../helpers/waitFor.ts';
+
+const DEADLINE = { deadlineMs: 60_000 };
+const NODE = process.execPath;
+
+async function command<T>(id: string, ...args: unknown[]): Promise<T> {
+  const result: unknown = await vscode.commands.executeCommand(`laneway.${id}`, ...args);
+  return result as T;
+}
+
+describe('the queue from the editor', () => {
+  let laneway: Laneway;
+  let queue: Queue;
+
+  before(async () => {
+    const extension = vscode.extensions.getExtension<LanewayApi>('laneway.laneway');
+    assert.ok(extension, 'the extension is there');
+    ({ laneway } = await extension.activate());
+    const [first] = laneway.queues();
+    assert.ok(first, 'one folder, one queue');
+    queue = first;
+    // A failure here says why; through a command it would only be a message.
+    await queue.connect();
+  });
+
+  async function ended(job: Job): Promise<Job> {
+    const { jobs } = await queue.request(Wait, { selection: { ids: [job.id] }, timeoutMs: DEADLINE.deadlineMs });
+    const [last] = jobs;
+    assert.ok(last);
+    return last;
+  }
+  const script = (code: string): string[] => [NODE, '-e', code];
+
+  it('registers every contributed command', async () => {
+    const known = new Set(await vscode.commands.getCommands(true));
+    const manifest = vscode.extensions.getExtension('laneway.laneway')?.packageJSON as {
+      contributes: { commands: { command: string }[] };
+    };
+    for (const { command: id } of manifest.contributes.commands) assert.ok(known.has(id), id);
+  });
+
+  it('adds a job object without asking, and the job gets exactly that argv', async () => {
+    const words = ['a b', '', '$HOME', '*', '-x', "it's", 'ä', 'line\nbreak'];
+    const argv = [...script('process.exit(process.argv.length === 9 ? 0 : 3)'), ...words];
+    const job = await command<Job>('addJob', { argv, lane: 'exact', label: 'exact' });
+    assert.deepEqual(job.argv, argv);
+    const last = await ended(job);
+    assert.equal(last.state, 'done', JSON.stringify(last));
+    const same = await command<Job>('findJob', job.id);
+    assert.equal(same.state, 'done');
+  });
+
+  it('cancels, retries, reruns and bumps by id, and answers with the results', async () => {
+    const long = await command<Job>('addJob', { argv: script('setInterval(() => 0, 1000)'), lane: 'verbs' });
+    const waiting = await command<Job>('addJob', { argv: script('0'), lane: 'verbs' });
+    const [moved] = await command<JobResult[]>('bumpJob', waiting.id, { priority: 7 });
+    assert.equal(moved?.error, null);
+    const [canceled] = await command<JobResult[]>('cancelJob', long.id);
+    assert.equal(canceled?.error, null);
+    assert.equal((await ended(long)).state, 'canceled');
+    assert.equal((await ended(waiting)).priority, 7);
+    const failing = await ended(await command<Job>('addJob', { argv: script('process.exit(4)'), lane: 'verbs' }));
+    assert.equal(failing.state, 'dead');
+    const [retried] = await command<JobResult[]>('retryJob', { queue, job: failing });
+    assert.equal(retried?.error, null);
+    const again = await ended(failing);
+    assert.equal(again.attempts, 2);
+    const [rerun] = await command<Job[]>('rerunJob', failing);
+    assert.equal(rerun?.rerunOf, failing.id);
+  });
+
+  it('answers a failure with a message, not with an exception', async () => {
+    assert.equal(await command('retryJob', 999_999), undefined);
+    assert.equal(await command('addJob', { argv: [] }), undefined);
+  });
+
+  it('pauses, resumes and configures lanes', async () => {
+    await command<Job>('addJob', { argv: script('0'), lane: 'conf' });
+    assert.equal((await command<Lane>('pauseLane', 'conf')).paused, true);
+    assert.equal((await command<Lane>('resumeLane', 'conf')).paused, false);
+    assert.equal((await command<Lane>('setSlots', 'conf', 3)).slots, 3);
+    assert.equal((await command<Lane>('configureLane', 'conf', { maxRetries: 2 })).maxRetries, 2);
+  });
+
+  it('writes the lanes of the settings into the queue', async () => {
+    const config = vscode.workspace.getConfiguration('laneway');
+    await config.update('lanes', { fromSettings: { slots: 4, timeout: '5m' } }, vscode.ConfigurationTarget.Global);
+    try {
+      await waitFor(async () => {
+        const { lanes } = await queue.request(Lanes, null);
+        return lanes.some(
+          ({ name, slots, timeoutMs }) => name === 'fromSettings' && slots === 4 && timeoutMs === 300_000,
+        );
+      }, DEADLINE);
+    } finally {
+      await config.update('lanes', undefined, vscode.ConfigurationTarget.Global);
+    }
+  });
+
+  it('copies the command line, filters, and tells the status', async () => {
+    const job = await command<Job>('addJob', { argv: ['echo', 'a b'], lane: 'copy' });
+    assert.equal(await command<string>('copyCommand', job.id), "echo 'a b'");
+    assert.equal(await command<string>('filterJobs', 'a b'), 'a b');
+    await command('clearFilter');
+    const status = await command<Status>('showStatus');
+    assert.ok(status.server.pid);
+    await vscode.commands.executeCommand('workbench.action.closeQuickOpen');
+    assert.equal(typeof (await command<{ deleted: number }>('pruneJobs', { dryRun: true })).deleted, 'number');
+  });
+
+  it('shows lanes, jobs, attempts in its trees, and repaints only what changed', async () => {
+    const tree = new JobTree(
+      laneway,
+      lanesShape(() => ''),
+    );
+    const states = new JobTree(
+      laneway,
+      statesShape(() => ''),
+    );
+    const fired: (Node[] | undefined)[] = [];
+    try {
+      tree.setVisible(true);
+      states.setVisible(true);
+      const lane = (await tree.getChildren()).find((node) => node.kind === 'lane' && node.lane.name === 'exact');
+      assert.ok(lane);
+      const [first] = await tree.getChildren(lane);
+      assert.equal(first?.kind, 'job');
+      const attempts = await tree.getChildren(first);
+      assert.equal(attempts[0]?.kind, 'attempt');
+      assert.equal(tree.getTreeItem(attempts[0]!).command?.command, 'laneway.showLog');
+      assert.equal(tree.getParent(first!), lane);
+      const groups = await states.getChildren();
+      assert.equal(groups.length, 7);
+      tree.onDidChangeTreeData((nodes) => fired.push(nodes));
+      const job = await command<Job>('addJob', { argv: script('0'), lane: 'exact' });
+      await ended(job);
+      await waitFor(
+        async () =>
+          (await tree.getChildren(lane)).some(
+            (node) => node.kind === 'job' && node.job.id === job.id && node.job.state === 'done',
+          ),
+        DEADLINE,
+      );
+      assert.ok(fired.length > 0);
+      assert.ok(
+        fired.every((nodes) => nodes !== undefined),
+        'the root is left alone',
+      );
+      assert.equal(
+        (await tree.getChildren()).find((node) => node.id === lane.id),
+        lane,
+        'nodes keep their identity',
+      );
+    } finally {
+      tree.dispose();
+      states.dispose();
+    }
+  });
+
+  it('runs a task of its type, with the output in its terminal and the exit code of the job', async () => {
+    const definition = {
+      type: 'laneway',
+      argv: script('console.log("from the task"); process.exit(5)'),
+      lane: 'tasks',
+    };
+    const folder = vscode.workspace.workspaceFolders![0]!;
+    const tasks = { version: '2.0.0', tasks: [{ ...definition, label: 'exits with five', problemMatcher: [] }] };
+    await vscode.workspace.getConfiguration('tasks', folder).update('tasks', tasks.tasks);
+    const found = await waitFor(async () =>
+      (await vscode.tasks.fetchTasks()).find(({ name }) => name === 'exits with five'),
+    );
+    const code = new Promise<number | undefined>((resolve) => {
+      const listening = vscode.tasks.onDidEndTaskProcess((event) => {
+        if (event.execution.task.name !== 'exits with five') return;
+        listening.dispose();
+        resolve(event.exitCode);
+      });
+    });
+    await vscode.tasks.executeTask(found);
+    assert.equal(await code, 5);
+    const { jobs } = await queue.request(List, { lane: 'tasks', limit: 10 });
+    assert.equal(jobs[0]?.label, 'exits with five');
+    assert.equal(jobs[0]?.state, 'dead');
+  });
+
+  it('goes on with another server after a restart', async () => {
+    const before = queue.welcome?.server.pid;
+    const server = await command<Server>('restartServer', { force: true });
+    assert.ok(server.pid);
+    assert.notEqual(server.pid, before);
+    assert.equal((await ended(await command<Job>('addJob', { argv: script('0') }))).state, 'done');
+  });
+});
