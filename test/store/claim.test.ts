@@ -145,6 +145,7 @@ test('a write that names another attempt, worker or fence changes nothing at all
   const stale: Owner[] = [
     { ...owner, attempt: 2 },
     { ...owner, workerId: 'w2' },
+    { ...owner, fence: 0 },
     { ...owner, fence: 2 },
     { ...owner, jobId: 99 },
   ];

@@ -120,3 +120,17 @@ test('withDependents revives all that a death had settled, and nothing that was 
   assert.deepEqual(states(store, ids).slice(0, 3), ['dead', 'canceled', 'dead']);
   assertSound(store);
 });
+
+test('a need that was let pass once is waited for when both run again', async (t) => {
+  const { store } = await openTemp(t);
+  await register(store);
+  const [need, job] = (await add(store, {}, { needs: [{ line: 1 }], onNeedFailure: 'release' })) as [number, number];
+  await die(store);
+  await die(store);
+  assert.deepEqual(states(store, [need, job]), ['dead', 'dead']);
+  await retry(store, need);
+  assert.equal((await retry(store, job)).results[0]?.state, 'blocked');
+  await die(store);
+  assert.equal(stateOf(store, job), 'queued');
+  assertSound(store);
+});
