@@ -32,6 +32,7 @@ export class Sandbox {
   readonly env: Record<string, string>;
   /** Servers that a test killed leave their socket behind; that is theirs to be forgiven. */
   #killed = false;
+  readonly #deferred: (() => Promise<unknown>)[] = [];
 
   constructor(name = 'lw') {
     this.root = fs.realpathSync.native(fs.mkdtempSync(path.join(os.tmpdir(), `${name}-`)));
@@ -126,6 +127,11 @@ export class Sandbox {
     this.#killed = true;
   }
 
+  /** Runs before the sandbox goes: for what the test itself holds open in it. Newest first. */
+  defer(action: () => Promise<unknown>): void {
+    this.#deferred.unshift(action);
+  }
+
   /** Processes of this sandbox: servers, workers, jobs. */
   processes(): { pid: number; command: string }[] {
     return processesNaming(this.root);
@@ -137,6 +143,7 @@ export class Sandbox {
    */
   async dispose(): Promise<void> {
     if (!fs.existsSync(this.root)) return;
+    for (const action of this.#deferred.splice(0)) await action();
     const servers = this.#servers();
     // The second signal means: do not wait for running jobs.
     for (const _ of [1, 2]) for (const pid of servers) signal(pid, 'SIGTERM');

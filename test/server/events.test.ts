@@ -44,7 +44,7 @@ describe('hints', () => {
     const { cursor } = await mine.request(P.Subscribe, null);
     const waiting = mine.request(P.Events, { since: cursor, waitMs: 60_000 });
     const other = await direct(box);
-    t.after(() => other.close());
+    box.defer(() => other.close());
     const caller = { env: { PATH: process.env['PATH'] ?? '' }, umask: 0o022 };
     const { jobs } = await other.request(P.Add, { jobs: [{ argv: ['true'] }], caller });
     assert.ok((await waiting).events.some(({ jobId }) => jobId === jobs[0]?.id));
@@ -101,7 +101,7 @@ describe('adding at once', () => {
     await windows[0]?.add({ argv: ['true'], lane: 'still', afterMs: 3_600_000, label: 'first' });
     await windows[0]?.request(P.Pause, { lanes: ['still'] });
     const others = await Promise.all(Array.from({ length: 3 }, () => direct(box)));
-    t.after(() => Promise.all(others.map((other) => other.close())).then(() => undefined));
+    box.defer(() => Promise.all(others.map((other) => other.close())));
     const clients = await Promise.all(Array.from({ length: 17 }, () => client(socket, t)));
     const caller = { env: {}, umask: 0o022 };
     const labels: string[] = [];
