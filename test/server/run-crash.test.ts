@@ -129,7 +129,8 @@ describe('crashes', { concurrency: 4 }, () => {
 
   test('a worker that stood still while its job was taken over changes nothing, and goes on', async (t) => {
     const queue = await openRunQueue(t);
-    const child = await queue.workerProcess({ heartbeatMs: 50 });
+    // It stops itself between two transactions: stopped inside of one it would keep everybody from writing.
+    const child = await queue.workerProcess({ heartbeatMs: 50, points: 'started:after=pause' });
     const log: string[] = [];
     const finished: { jobId: number }[] = [];
     child.on('message', (message: { log?: string; finished?: { jobId: number } }) => {
@@ -137,9 +138,10 @@ describe('crashes', { concurrency: 4 }, () => {
       if (message.finished !== undefined) finished.push(message.finished);
     });
     const id = await queue.sh(job(running), { retryDelayMs: 1 });
-    await waitFor(() => queue.job(id).state === 'running' && queue.attempt(id).pid);
+    await waitFor(() => /\) T /.test(fs.readFileSync(`/proc/${child.pid}/stat`, 'utf8')), {
+      what: 'the worker to stop',
+    });
     const before = queue.attempt(id);
-    child.kill('SIGSTOP');
     const worker = await queue.worker({}, { heartbeatMs: 50, leaseMs: 300 });
     await assertSettled(queue, id, 1);
     const events = queue.store.read((reader) => queries.events(reader, { since: 0, jobId: id, limit: 100 }).events);
