@@ -70,9 +70,9 @@ const BROKEN: readonly [id: string, names: RegExp, sql: string][] = [
   ],
   ['running-owners', /: 3, 4$/, 'DELETE FROM workers'],
   ['ended-attempts', /: 1$/, `UPDATE attempts SET state = 'running', finished_at = NULL WHERE job_id = 1`],
-  ['attempt-numbers', /gaps.*: 1$/, 'UPDATE attempts SET number = 2 WHERE job_id = 1'],
-  ['attempt-numbers', /another number.*: 2$/, 'UPDATE job_outcomes SET attempts = 5 WHERE job_id = 2'],
-  ['attempt-numbers', /another number.*: 5$/, 'UPDATE job_runtime SET attempts = 1 WHERE job_id = 5'],
+  ['attempt-numbers', /numbered.*: 1$/, 'UPDATE attempts SET number = 2 WHERE job_id = 1'],
+  ['attempt-numbers', /numbered.*: 2$/, 'UPDATE job_outcomes SET attempts = 5 WHERE job_id = 2'],
+  ['attempt-numbers', /numbered.*: 5$/, 'UPDATE job_runtime SET attempts = 1 WHERE job_id = 5'],
   ...['blocked', 'queued', 'running', 'done', 'dead', 'canceled', 'delayed', 'backing_off', 'log_bytes'].map(
     (name): [string, RegExp, string] => [
       'counters',

@@ -5,6 +5,15 @@ import { firstOf, offending, REPORT } from './invariant.ts';
 /** Jobs that a prune is taking apart over several steps: their history is not whole, and need not be. */
 const IS_BEING_PRUNED = `EXISTS (SELECT 1 FROM job_events e WHERE e.job_id = j.id AND e.event_type = 'pruned')`;
 
+const MISNUMBERED = 'jobs whose attempts are not numbered 1 to as many as they count';
+
+/** One pass over a side in the order of its ids, which is that of the attempts as well. */
+function misnumbered(side: 'job_runtime' | 'job_outcomes'): string {
+  return `SELECT j.id FROM ${side} s JOIN jobs j ON j.id = s.job_id
+    WHERE (SELECT count(*) = s.attempts AND (count(*) = 0 OR (min(a.number) = 1 AND max(a.number) = count(*)))
+      FROM attempts a WHERE a.job_id = s.job_id) IS NOT 1 AND NOT ${IS_BEING_PRUNED}`;
+}
+
 export const SIDES: readonly Invariant[] = [
   {
     id: 'job-sides',
@@ -111,21 +120,8 @@ export const SIDES: readonly Invariant[] = [
     hint: REPORT,
     find: (r) =>
       firstOf(
-        () =>
-          offending(
-            r,
-            'jobs whose attempts have gaps in their numbers',
-            `SELECT a.job_id FROM attempts a JOIN jobs j ON j.id = a.job_id
-             GROUP BY a.job_id HAVING (min(a.number) <> 1 OR max(a.number) <> count(*)) AND NOT ${IS_BEING_PRUNED}`,
-          ),
-        () =>
-          offending(
-            r,
-            'jobs that count another number of attempts than they have',
-            `SELECT j.id FROM jobs j LEFT JOIN job_runtime r ON r.job_id = j.id LEFT JOIN job_outcomes o ON o.job_id = j.id
-             WHERE coalesce(r.attempts, o.attempts) <> (SELECT count(*) FROM attempts a WHERE a.job_id = j.id)
-               AND NOT ${IS_BEING_PRUNED}`,
-          ),
+        () => offending(r, MISNUMBERED, misnumbered('job_runtime')),
+        () => offending(r, MISNUMBERED, misnumbered('job_outcomes')),
       ),
   },
 ];
