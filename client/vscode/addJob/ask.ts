@@ -14,7 +14,8 @@ export interface Choice<T> extends vscode.QuickPickItem {
 
 export interface PickQuestion<T> {
   title: string;
-  step: number;
+  /** Of the flow's two; null for a question on the side. */
+  step: number | null;
   placeholder: string;
   /** Prefilled text. */
   typed?: string;
@@ -34,7 +35,10 @@ export async function askPick<T>(question: PickQuestion<T>): Promise<Answer<T>> 
   const resources: vscode.Disposable[] = [pick];
   let late: Choice<T>[] = [];
   pick.title = question.title;
-  pick.step = question.step;
+  if (question.step !== null) {
+    pick.step = question.step;
+    pick.totalSteps = 2;
+  }
   pick.placeholder = question.placeholder;
   pick.value = question.typed ?? '';
   pick.matchOnDescription = true;

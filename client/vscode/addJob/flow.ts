@@ -159,7 +159,7 @@ async function askOptions(queue: Queue, given: JobForm): Promise<JobForm> {
     const shown = form;
     const answer = await askPick({
       title: `${TITLE}: options`,
-      step: 1,
+      step: null,
       placeholder: 'Change what you need, then go back',
       back: true,
       gear: false,

@@ -265,12 +265,7 @@ export class JobTree implements vscode.TreeDataProvider<Node>, vscode.Disposable
     const fired: Node[] = [];
     for (const [id, before] of this.#shown) {
       const node = this.#nodes.get(id);
-      if (node?.kind !== 'job' && node?.kind !== 'attempt') continue;
-      const live =
-        node.kind === 'job'
-          ? node.job.state === 'running' || node.job.state === 'queued'
-          : node.attempt.state === 'running';
-      if (live && describe(node, now).description !== before) fired.push(node);
+      if (node && describe(node, now).description !== before) fired.push(node);
     }
     if (fired.length > 0) this.#emitter.fire(fired);
   }

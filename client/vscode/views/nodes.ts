@@ -9,7 +9,7 @@ import type { Attempt, Checkpoint, Counts, Job, Lane } from '../../../shared/job
 import { escapeControls } from '../../../shared/text.ts';
 import type { Queue } from '../context.ts';
 import { isTerminal, type ListQuery } from '../jobLists.ts';
-import { attemptCount, commandText, elapsed, endingText, jobTitle } from './title.ts';
+import { attemptCount, commandText, elapsed, endingText, jobTitle, until } from './title.ts';
 
 /** The groups of the states view, in their order. */
 export const GROUPS = ['running', 'queued', 'scheduled', 'blocked', 'dead', 'done', 'canceled'] as const;
@@ -322,7 +322,7 @@ export function jobStatus(job: Job, now: number): string {
     case 'blocked':
       if (job.phase === 'retrying') parts.push(`retrying after ${endingText(job) || 'a failure'}`);
       if (job.nextRunAt !== null && (job.phase === 'scheduled' || job.phase === 'retrying')) {
-        parts.push(sayMoment(job.nextRunAt, now));
+        parts.push(until(job.nextRunAt, now));
       } else {
         if (job.waitReason !== null) parts.push(escapeControls(job.waitReason));
         parts.push(`waiting ${elapsed(job.createdAt, now)}`);

@@ -60,3 +60,10 @@ export function elapsed(since: string, now: number): string {
   if (ms < 60_000) return `${Math.floor(ms / 1000)} s`;
   return sayDuration(ms < 3_600_000 ? Math.floor(ms / 5000) * 5000 : Math.floor(ms / 60_000) * 60_000);
 }
+
+/** `in 1 h 59 m`, to the second only within the last minute; `due` once it has come. */
+export function until(due: string, now: number): string {
+  const ms = Date.parse(due) - now;
+  if (ms <= 0) return 'due';
+  return `in ${sayDuration(Math.ceil(ms / (ms < 60_000 ? 1000 : 60_000)) * (ms < 60_000 ? 1000 : 60_000))}`;
+}

@@ -13,14 +13,15 @@ import { lanesShape, statesShape } from './shapes.ts';
 
 export class Views implements ViewControls, vscode.Disposable {
   readonly #laneway: Laneway;
-  readonly #trees: { tree: JobTree; view: vscode.TreeView<Node> }[] = [];
+  readonly #trees: { id: string; tree: JobTree; view: vscode.TreeView<Node> }[] = [];
   readonly #statusBar: vscode.StatusBarItem;
   readonly #seenDead = new Map<Queue, number>();
   readonly #perQueue: vscode.Disposable[] = [];
   readonly #own: vscode.Disposable[] = [];
   readonly #keys = new Map<string, unknown>();
   #filter = '';
-  #endProgress: (() => void) | null = null;
+  /** By view: what ends its progress bar. */
+  readonly #progress = new Map<string, () => void>();
 
   constructor(laneway: Laneway) {
     this.#laneway = laneway;
@@ -62,7 +63,7 @@ export class Views implements ViewControls, vscode.Disposable {
   }
 
   dispose(): void {
-    this.#endProgress?.();
+    this.#showProgress(false);
     for (const { tree, view } of this.#trees) {
       tree.dispose();
       view.dispose();
@@ -76,11 +77,12 @@ export class Views implements ViewControls, vscode.Disposable {
       showCollapseAll: true,
       canSelectMany: true,
     });
-    this.#trees.push({ tree, view });
+    this.#trees.push({ id, tree, view });
     this.#own.push(
       view.onDidChangeVisibility(({ visible }) => {
         tree.setVisible(visible);
         if (visible) this.markSeen();
+        else this.#show();
       }),
     );
     tree.setVisible(view.visible);
@@ -138,17 +140,20 @@ export class Views implements ViewControls, vscode.Disposable {
     this.#statusBar.show();
   }
 
-  /** The editor's own progress bar over the views while jobs run. */
+  /**
+   * The editor's own progress bar over a view while jobs run. Only over one that is seen: the bar
+   * comes with a spinner on the Activity Bar that would cover the badge's number.
+   */
   #showProgress(busy: boolean): void {
-    if (!busy) {
-      this.#endProgress?.();
-      this.#endProgress = null;
-    } else if (!this.#endProgress) {
-      const done = new Promise<void>((resolve) => {
-        this.#endProgress = resolve;
-      });
-      void vscode.window.withProgress({ location: { viewId: 'laneway.lanes' } }, () => done);
-      void vscode.window.withProgress({ location: { viewId: 'laneway.states' } }, () => done);
+    for (const { view, id } of this.#trees) {
+      const end = this.#progress.get(id);
+      if (end && !(busy && view.visible)) {
+        this.#progress.delete(id);
+        end();
+      } else if (!end && busy && view.visible) {
+        const done = new Promise<void>((resolve) => this.#progress.set(id, resolve));
+        void vscode.window.withProgress({ location: { viewId: id } }, () => done);
+      }
     }
   }
 
