@@ -14,12 +14,32 @@ export interface Sandbox {
   readonly home: string;
   /** The environment of the editor. */
   readonly env: NodeJS.ProcessEnv;
+  /** Writes a file into the folder. */
+  write(name: string, text?: string): Promise<void>;
   /** Runs `lane` on the workspace. @returns its stdout. */
   lane(...args: string[]): Promise<string>;
   remove(): Promise<void>;
 }
 
+/** Says its pid and counts until the file `stop` is there. */
+const TICK = `import { existsSync } from 'node:fs';
+console.log('pid ' + process.pid);
+let n = 0;
+setInterval(() => {
+  console.log('tick ' + ++n);
+  if (existsSync('stop')) process.exit(0);
+}, 100);
+`;
+/** Fails until the file \`mended\` is there. */
+const FLAKY = `import { existsSync } from 'node:fs';
+const well = existsSync('mended');
+console.log(well ? '\\u001b[32mall is well\\u001b[0m' : '\\u001b[31msomething broke\\u001b[0m');
+process.exit(well ? 0 : 3);
+`;
+
 const FILES: Record<string, string> = {
+  'tick.mjs': TICK,
+  'flaky.mjs': FLAKY,
   'package.json': JSON.stringify({ name: 'sample', private: true, scripts: { greet: 'echo hello from a script' } }),
   '.vscode/tasks.json': JSON.stringify({
     version: '2.0.0',
@@ -58,6 +78,7 @@ export async function createSandbox(name: string): Promise<Sandbox> {
     workspace,
     home,
     env,
+    write: (name, text = '') => writeFile(path.join(workspace, name), text),
     lane,
     remove: async () => {
       if (existsSync(path.join(ROOT, 'dist/cli.js'))) {

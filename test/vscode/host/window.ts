@@ -156,12 +156,19 @@ export class EditorWindow {
     await row.click();
   }
 
-  /** Types into the quick input that is open, and accepts. */
-  async answer(text: string): Promise<void> {
-    const input = this.#quickText();
-    await input.waitFor();
-    await input.fill(text);
-    await input.press('Enter');
+  /** Types into the quick input that is open; accepts once an entry that contains `offered` stands first. */
+  async answer(text: string, offered: string = text): Promise<void> {
+    const first = this.#quick().locator('.monaco-list-row').first();
+    await this.until(`"${offered}" to choose`, async () => {
+      await this.#quickText().fill(text, { timeout: AGAIN_MS });
+      return ((await first.textContent({ timeout: AGAIN_MS })) ?? '').includes(offered);
+    });
+    await this.#quickText().press('Enter');
+  }
+
+  /** Waits until the open quick input asks this. */
+  async asked(placeholder: string): Promise<void> {
+    await this.#quick().locator(`input[placeholder^="${placeholder}"]`).waitFor();
   }
 
   /** Takes the entry of the open quick pick that begins so. */

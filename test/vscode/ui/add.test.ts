@@ -3,9 +3,24 @@ import assert from 'node:assert/strict';
 import { journey } from '../host/journey.ts';
 
 describe('the window', () => {
-  journey('adds a job by typing, shows it running and done, and opens its log', {}, async (window) => {
+  journey('adds a job by typing, shows it running and done, and opens its log', {}, async (window, { sandbox }) => {
     await window.openViews();
-    await window.screenshot('try');
-    assert.ok(true);
+    await window.command('Laneway: Add Job…');
+    await window.asked('Type a command');
+    await window.answer('node tick.mjs');
+    await window.asked('Which lane?');
+    await window.answer('default');
+    await window.row('Lanes', /^job 1, node tick\.mjs, running/);
+    await window.until('the status bar to count it', async () => /\b1\b/.test(await window.statusBar()));
+
+    await window.unfold('Lanes', /^job 1,/);
+    await (await window.row('Lanes', /^attempt 1\b/)).click();
+    await window.until('its output', async () => /tick \d/.test(await window.lines('panel')));
+    await window.screenshot('running');
+
+    await sandbox.write('stop');
+    await window.until('its end in the log', async () => /#1\.1 succeeded after/.test(await window.lines('panel')));
+    await window.row('Lanes', /^job 1, node tick\.mjs, done/);
+    assert.match(await sandbox.lane('output', '1'), /^pid \d+\ntick 1\n/);
   });
 });

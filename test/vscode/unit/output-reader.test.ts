@@ -173,7 +173,11 @@ describe('the text of a followed log', () => {
       append: (t: string) => void (target.text += t),
       replace: (t: string) => void ((target.text = t), (target.replaced += 1)),
     };
-    const log = new TextLog(target, { keep: 1000, ending: () => Promise.resolve('[the end]'), trouble: (error) => assert.fail(String(error)) });
+    const log = new TextLog(target, {
+      keep: 1000,
+      ending: () => Promise.resolve('[the end]'),
+      trouble: (error) => assert.fail(String(error)),
+    });
     const line = Buffer.from(`${'y'.repeat(99)}\n`);
     for (let n = 0; n < 2000; n += 1) {
       log.data(line);
