@@ -4,11 +4,11 @@
  * Every write names the owner (job, attempt, worker, fence). When one finds no row, the job has
  * another owner by now, and this worker lets go of the attempt: no signal, no late result.
  */
-import type { AttemptEnd, Claimed, Owner } from '../store/api.ts';
+import type { AttemptEnd, Claimed, Owner, Tx } from '../store/api.ts';
 import * as queries from '../store/queries/index.ts';
 import * as transitions from '../store/transitions/index.ts';
 import { runAttempt } from './attempt.ts';
-import type { AttemptRun, AttemptTools } from './attempt.ts';
+import type { AttemptRun, AttemptTools, Begun } from './attempt.ts';
 import type { WorkerOptions } from './contract.ts';
 import type { Persist } from './persist.ts';
 
@@ -39,6 +39,13 @@ export interface Attempts {
   settle(): Promise<void>;
 }
 
+/**
+ * A start is recorded this much later, so that a job that ends sooner needs one transaction, and one
+ * sync of the disk, for both. Where the worker dies in between, a reaper finds the process by its
+ * marks; so only on Linux, which shows them.
+ */
+const START_MS = 10;
+
 export function createAttempts(tools: AttemptsTools): Attempts {
   const { options, clock, log, persist, point, workerId } = tools;
   /** By `job.attempt`. */
@@ -50,27 +57,34 @@ export function createAttempts(tools: AttemptsTools): Attempts {
     const since = clock.ticks();
     const spawn = tools.spawn();
     if (spawn === null || stopping) {
-      void record(claimed, STOPPED_UNSTARTED, since);
+      void record(claimed, STOPPED_UNSTARTED, since, null);
       return;
     }
     const run = runAttempt(claimed, { ...tools, spawn, logLimit: options.logLimit() });
     active.set(keyOf(claimed), run);
-    void conclude(run, recordStart(run), since);
+    void follow(run, since);
   }
 
-  async function conclude(run: AttemptRun, recorded: Promise<void>, since: number): Promise<void> {
+  async function follow(run: AttemptRun, since: number): Promise<void> {
+    const begun = await run.begun;
+    let recorded: Promise<void> | null = null;
+    const timer = setTimeout(
+      () => {
+        if (begun !== null) recorded = recordStart(run, begun);
+      },
+      tools.platform === 'linux' ? START_MS : 0,
+    );
     const end = await run.ended;
+    clearTimeout(timer);
     // Its logs must be known before it ends, or nobody could read them.
-    await recorded;
+    await (recorded as Promise<void> | null);
     active.delete(keyOf(run.claimed));
     point('exit:before-finish');
     if (end?.kind === 'machine_trouble') tools.onTrouble(end.error ?? 'processes cannot be started');
-    await record(run.claimed, end, since);
+    await record(run.claimed, end, since, recorded === null ? begun : null);
   }
 
-  async function recordStart(run: AttemptRun): Promise<void> {
-    const begun = await run.begun;
-    if (begun === null) return;
+  async function recordStart(run: AttemptRun, begun: Begun): Promise<void> {
     try {
       const owned = await persist('a start', (tx) => transitions.started(tx, run.claimed, begun));
       point('started:after');
@@ -80,9 +94,14 @@ export function createAttempts(tools: AttemptsTools): Attempts {
     }
   }
 
-  async function record(claimed: Claimed, end: AttemptEnd | null, since: number): Promise<void> {
+  /** `begun`: a start that is not recorded yet. */
+  async function record(claimed: Claimed, end: AttemptEnd | null, since: number, begun: Begun | null): Promise<void> {
     recording += 1;
-    const writing = end === null ? null : persist('an end', (tx) => transitions.finish(tx, claimed, end));
+    const write = (tx: Tx, ending: AttemptEnd) => {
+      if (begun !== null) transitions.started(tx, claimed, begun);
+      return transitions.finish(tx, claimed, ending);
+    };
+    const writing = end === null ? null : persist('an end', (tx) => write(tx, end));
     tools.onFree();
     try {
       const result = await writing;

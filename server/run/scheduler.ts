@@ -32,7 +32,8 @@ export interface Scheduler {
 const MOST_AT_ONCE = 32;
 
 export function createScheduler(tools: SchedulerTools): Scheduler {
-  let claiming: Promise<void> | null = null;
+  let claiming = false;
+  const whenIdle: (() => void)[] = [];
   let again = false;
   let closed = false;
   let dueAt: number | null = null;
@@ -56,27 +57,32 @@ export function createScheduler(tools: SchedulerTools): Scheduler {
   };
 
   const claimAll = async () => {
+    claiming = true;
+    let emptied = false;
     try {
-      for (;;) {
+      while (again) {
+        if (closed) break;
         again = false;
-        const limit = closed ? 0 : Math.min(tools.free(), MOST_AT_ONCE);
-        if (limit === 0) return;
-        const more = await claimOnce(limit);
-        if (!more && !again) break;
+        const limit = Math.min(tools.free(), MOST_AT_ONCE);
+        if (limit === 0) emptied = false;
+        else if (await claimOnce(limit)) again = true;
+        else emptied = true;
       }
     } catch (error) {
+      emptied = false;
       tools.onError(error);
-      return;
+    } finally {
+      // Together with the last look at `again`, so that no wake falls between the two.
+      claiming = false;
+      for (const resolve of whenIdle.splice(0)) resolve();
     }
-    if (!closed) tools.onDry();
+    if (emptied && !closed) tools.onDry();
   };
 
   const wake = () => {
     again = true;
     // Started within the caller's tick: a finish just handed to the store shares its transaction.
-    claiming ??= claimAll().finally(() => {
-      claiming = null;
-    });
+    if (!claiming) void claimAll();
   };
 
   return {
@@ -87,7 +93,7 @@ export function createScheduler(tools: SchedulerTools): Scheduler {
     close: async () => {
       closed = true;
       clearTimeout(timer);
-      await claiming;
+      if (claiming) await new Promise<void>((resolve) => whenIdle.push(resolve));
     },
   };
 }

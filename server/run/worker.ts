@@ -41,6 +41,8 @@ export interface WorkerParts {
 
 const FIRST_PROBE_MS = 500;
 const LONGEST_PROBE_MS = 30_000;
+/** From a commit to the look whether it asked to cancel something. */
+const LOOK_MS = 5;
 
 /** A worker on an open store. Nothing happens before `start`. */
 export function createWorker(options: WorkerOptions, parts: Partial<WorkerParts> = {}): WorkerHandle {
@@ -60,7 +62,7 @@ export function createWorker(options: WorkerOptions, parts: Partial<WorkerParts>
   /** The last claim left slots free. */
   let dry = false;
   let ended = false;
-  let looking: NodeJS.Immediate | null = null;
+  let looking: NodeJS.Timeout | null = null;
   const whenQuiet: (() => void)[] = [];
   const sweeps = new Set<Promise<void>>();
 
@@ -172,12 +174,12 @@ export function createWorker(options: WorkerOptions, parts: Partial<WorkerParts>
     sweeps.add(sweeping);
   }
 
-  /** After the promises of the commit that brought it: then every claimed job is known here. */
+  /** A little later: by then every claimed job is known here, and a burst of commits costs one look. */
   function lookSoon(): void {
-    looking ??= setImmediate(() => {
+    looking ??= setTimeout(() => {
       looking = null;
       if (!ended) attempts.look();
-    });
+    }, LOOK_MS);
   }
 
   function isQuiet(): boolean {
@@ -218,7 +220,7 @@ export function createWorker(options: WorkerOptions, parts: Partial<WorkerParts>
     await Promise.all(sweeps);
     trouble.stop();
     ended = true;
-    if (looking !== null) clearImmediate(looking);
+    if (looking !== null) clearTimeout(looking);
     if (lease !== null) await store.write((tx) => transitions.removeWorker(tx, id));
   }
 

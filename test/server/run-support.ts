@@ -165,7 +165,7 @@ export class RunQueue {
 
   async close(): Promise<void> {
     this.#offCommit();
-    for (const stop of this.#stops.reverse()) await stop();
+    for (const stop of this.#stops.toReversed()) await stop();
     for (const { pid } of runningBelow(this.root)) process.kill(pid, 'SIGKILL');
     await this.store.close();
     fs.rmSync(this.root, { recursive: true, force: true, maxRetries: 5 });

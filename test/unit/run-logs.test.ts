@@ -5,7 +5,7 @@ import os from 'node:os';
 import path from 'node:path';
 import { test } from 'node:test';
 import type { TestContext } from 'node:test';
-import fc from 'fast-check';
+import * as fc from 'fast-check';
 import { follow } from '../../server/logs/follow.ts';
 import type { Growth } from '../../server/logs/follow.ts';
 import { closeLogs, discardLogs, logSizes, openLogs } from '../../server/logs/open.ts';
