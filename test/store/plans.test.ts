@@ -165,8 +165,8 @@ test('a claim reads one row of one index, whatever waits', async (t) => {
     ),
   );
   assertOrdered([...heads, ...refreshes]);
-  const promotions = plans.filter(({ sql }) => sql.startsWith('UPDATE job_runtime SET due = 1'));
-  assert.ok(promotions[0]?.steps.some((step) => /runtime_delayed \(next_run_at<\?\)/.test(step)));
+  const promotion = plans.find(({ sql }) => sql.startsWith('UPDATE job_runtime SET due = 1'));
+  assert.ok(promotion?.steps.some((step) => /runtime_delayed \(next_run_at<\?\)/.test(step)));
   assertNoScan(
     await writePlans(store, (tx) => transitions.claim(tx, { workerId: 'w1', lanes: ['a', 'b'], slots: 1, limit: 4 })),
   );
