@@ -73,9 +73,13 @@ export function gatherSpawnFacts(program: string, cwd: string, env: Record<strin
 }
 
 function lookAtCwd(cwd: string): SpawnFacts['cwdState'] {
-  const stat = statSync(cwd, { throwIfNoEntry: false });
-  if (stat === undefined) return 'missing';
-  if (!stat.isDirectory()) return 'not_a_folder';
+  try {
+    const stat = statSync(cwd, { throwIfNoEntry: false });
+    if (stat === undefined) return 'missing';
+    if (!stat.isDirectory()) return 'not_a_folder';
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'EACCES' ? 'not_enterable' : 'missing';
+  }
   return allowed(cwd, constants.X_OK) ? 'folder' : 'not_enterable';
 }
 

@@ -206,6 +206,7 @@ test('a program that cannot start says why in words', async (t) => {
     ['folder', { argv: ['./folder'] }, /a folder, not a program/],
     ['not executable', { argv: ['./plain'] }, /not executable: \.\/plain/],
     ['interpreter', { argv: ['./broken'] }, /interpreter.*\/no\/such\/interpreter/],
+    ['cwd in a file', { argv: ['true'], cwd: queue.file('plain/below') }, /working directory does not exist/],
     ['cwd', { argv: ['true'], cwd: queue.file('vanished') }, /working directory does not exist/],
   ];
   for (const [name, request, reason] of cases) {
