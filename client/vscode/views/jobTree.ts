@@ -130,7 +130,8 @@ export class JobTree implements vscode.TreeDataProvider<Node>, vscode.Disposable
   async #top(queue: Queue): Promise<Node[]> {
     if (queue.state !== 'ready') {
       if (!this.#visible || queue.stopped || queue.state === 'failed') return [];
-      await queue.connect();
+      await this.#laneway.attempt('start the server', () => queue.connect());
+      if (queue.state !== 'ready') return [];
     }
     return (await this.#shape.top(queue)).map((node) => this.#keep(node));
   }

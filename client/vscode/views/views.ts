@@ -119,7 +119,8 @@ export class Views implements ViewControls, vscode.Disposable {
     if (first && first.view.badge?.value !== now.badge?.value) first.view.badge = now.badge ?? undefined;
     this.#showProgress(now.running > 0 || queues.some(({ state }) => state === 'starting'));
     const single = queues.length === 1 ? queues[0] : undefined;
-    this.#setKey('laneway:state', single?.state ?? (queues.length === 0 ? 'none' : 'ready'));
+    const none = vscode.workspace.isTrusted ? 'none' : 'untrusted';
+    this.#setKey('laneway:state', single?.state ?? (queues.length === 0 ? none : 'ready'));
     this.#setKey('laneway:multiRoot', queues.length > 1);
     const trouble = queues.map((queue) => queue.cache.hint?.trouble).find(Boolean);
     for (const { view } of this.#trees) view.description = trouble ?? undefined;
