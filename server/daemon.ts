@@ -47,7 +47,11 @@ export async function runDaemon(options: DaemonOptions): Promise<void> {
       log.write(`server ${VERSION} starts for ${workspace} (Node.js ${process.versions.node})`);
       clearStartError(paths);
       const queue = await openQueue({ workspace, env, clock, warn: (message) => log.write(message) });
-      await serve({ ...options, workspace, queue, log });
+      try {
+        await serve({ ...options, workspace, queue, log: (message) => log.write(message) });
+      } finally {
+        await queue.store.close();
+      }
       log.write('server ends');
     });
   } catch (error) {

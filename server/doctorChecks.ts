@@ -4,6 +4,7 @@ import path from 'node:path';
 import type { Check } from '../shared/job.ts';
 import { SOCKET_PATH_BYTES, type StatePaths } from '../shared/paths.ts';
 import { isAlive } from './alive.ts';
+import { damagedIn } from './openQueue.ts';
 import type { ServerFile } from './serverFile.ts';
 import type { Store } from './store/api.ts';
 import { judgeFilesystem } from './store/filesystem.ts';
@@ -85,14 +86,12 @@ export function identity(paths: StatePaths, workspace: string): Check {
 
 /** Databases that were set aside are the person's to look at, and easily forgotten. */
 export function damaged(paths: StatePaths): Check {
-  const found = exists(paths.folder)
-    ? fs.readdirSync(paths.folder).filter((name) => /\.damaged-[\dT-]+\.db$/.test(name))
-    : [];
+  const found = damagedIn(paths.folder);
   if (found.length === 0) return ok('damaged', 'no damaged database was set aside');
   return {
     id: 'damaged',
     status: 'warn',
-    message: `set aside because damaged: ${found.map((name) => path.join(paths.folder, name)).join(', ')}`,
+    message: `set aside because damaged: ${found.join(', ')}`,
     hint: 'look at it with sqlite3, or delete it',
   };
 }

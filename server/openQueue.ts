@@ -1,4 +1,6 @@
 /** Opening a workspace's queue on safe ground, for whoever does it: server, `--direct`, `lane work`. */
+import fs from 'node:fs';
+import path from 'node:path';
 import { LanewayError } from '../shared/errors.ts';
 import { prepareGround } from '../shared/ground.ts';
 import { type Env, type Machine, type StatePaths, statePaths, thisMachine } from '../shared/paths.ts';
@@ -20,6 +22,8 @@ export interface OpenQueueOptions {
 export interface OpenQueue {
   paths: StatePaths;
   store: Store;
+  /** Damaged databases that this opening set aside. */
+  setAside: string[];
 }
 
 /**
@@ -30,6 +34,7 @@ export async function openQueue(options: OpenQueueOptions): Promise<OpenQueue> {
   const { workspace, env, clock, machine = thisMachine(), warn, mustExist = false } = options;
   const paths = statePaths(workspace, env, machine);
   prepareGround(paths, workspace, env, machine);
+  const before = new Set(damagedIn(paths.folder));
   const store = await openStore({ folder: paths.folder, clock, warn, mustExist });
   try {
     claimFolder(paths, store, workspace, warn);
@@ -37,7 +42,7 @@ export async function openQueue(options: OpenQueueOptions): Promise<OpenQueue> {
     await store.close();
     throw error;
   }
-  return { paths, store };
+  return { paths, store, setAside: damagedIn(paths.folder).filter((file) => !before.has(file)) };
 }
 
 /** A queue without live jobs goes over to the new folder: nothing of the old one would start in it. */
@@ -57,4 +62,11 @@ function claimFolder(paths: StatePaths, store: Store, workspace: string, warn: (
     warn(`${workspace} is another folder than before; the queue goes over to it`);
   }
   writeIdentity(paths, now);
+}
+
+/** Databases that were set aside in a state folder because they were damaged. */
+export function damagedIn(folder: string): string[] {
+  if (!fs.existsSync(folder)) return [];
+  const names = fs.readdirSync(folder).filter((name) => /\.damaged-[\dT-]+\.db$/.test(name));
+  return names.map((name) => path.join(folder, name));
 }

@@ -8,20 +8,21 @@ import type { Server } from '../shared/job.ts';
 import type { Env } from '../shared/paths.ts';
 import { Finishing, PROTOCOL } from '../shared/protocol.ts';
 import type { Context } from './context.ts';
+import { Disposal } from './disposal.ts';
 import { runChecks } from './doctor.ts';
+import { createEnding, type Ending } from './ending.ts';
 import { createFeed } from './events/feed.ts';
 import { judgeHello } from './greet.ts';
+import { settleAll } from './handlers/batches.ts';
 import { watchIdle } from './idle.ts';
-import { listen } from './listener.ts';
+import { listen, type Listener } from './listener.ts';
 import { concurrencyOf, makeWorker } from './makeWorker.ts';
 import type { OpenQueue } from './openQueue.ts';
 import { startRetention } from './retention.ts';
 import { removeServerFile, writeServerFile } from './serverFile.ts';
-import type { ServerLog } from './serverLog.ts';
 import { type Greeting, Session } from './session.ts';
 import type { Clock } from './store/api.ts';
 import * as queries from './store/queries/index.ts';
-import { settleAll } from './handlers/batches.ts';
 import { VERSION } from './version.ts';
 
 /** Between two looks at the socket and the database file. */
@@ -32,49 +33,46 @@ export interface ServeOptions {
   env: Env;
   clock: Clock;
   queue: OpenQueue;
-  log: ServerLog;
+  log: (message: string) => void;
   onEndSignal(listener: () => void): void;
 }
 
-/** Serves until the server is asked to end, or nobody has needed it for long. The store is closed then. */
+/**
+ * Serves until the server is asked to end, or nobody has needed it for long. The store stays open.
+ * @throws ENVIRONMENT when jobs of this queue run on another machine, or the socket cannot be listened on.
+ */
 export async function serve(options: ServeOptions): Promise<void> {
+  const disposal = new Disposal();
+  try {
+    const ending = await begin(options, disposal);
+    await ending.done;
+  } finally {
+    await disposal.end((error) => options.log(`while ending: ${toErrorData(error).message}`));
+  }
+}
+
+async function begin(options: ServeOptions, disposal: Disposal): Promise<Ending> {
   const { workspace, env, clock, queue, log } = options;
   const { store, paths } = queue;
   const started = clock.ticks();
-  const startedAt = new Date(clock.now()).toISOString();
   const sessions = new Set<Session>();
-  const say = (message: string): void => log.write(message);
+  const clients = (): number => [...sessions].filter((session) => session.isClient).length;
 
   const feed = createFeed({ store, queries, clock });
-  const worker = await makeWorker({
-    queue,
-    workspace,
-    clock,
-    env,
-    kind: 'server',
-    onTrouble: (trouble) => {
-      say(trouble ?? 'the trouble is over');
-      feed.setTrouble(trouble);
-    },
-    log: say,
-  });
+  disposal.add(() => feed.stop());
+  // A queue that was begun anew is trouble enough to be told until somebody has looked.
+  const aside = queue.setAside.length === 0 ? null : `a damaged queue was set aside as ${queue.setAside.join(', ')}`;
+  feed.setTrouble(aside);
+  const onTrouble = (trouble: string | null): void => feed.setTrouble(trouble ?? aside);
+  const worker = await makeWorker({ queue, workspace, clock, env, kind: 'server', onTrouble, log });
   feed.onChange(() => worker.wake());
-
-  let finishing: string | null = null;
-  let forced = false;
-  let ended: () => void = () => undefined;
-  const end = new Promise<void>((resolve) => (ended = resolve));
-  const stop = ({ force, reason }: { force: boolean; reason: string }): void => {
-    if (forced || (finishing !== null && !force)) return;
-    say(`${reason}: ${force ? 'stops its jobs' : `finishes, ${worker.running()} running`}`);
-    finishing ??= reason;
-    forced = force;
-    for (const session of sessions) session.notify(Finishing, { reason, running: worker.running() });
-    worker.stop({ graceful: !force }).then(ended, (error: unknown) => {
-      say(`the worker did not end in order: ${toErrorData(error).message}`);
-      ended();
-    });
-  };
+  const ending = createEnding({
+    worker,
+    log,
+    announce: (message) => {
+      for (const session of sessions) session.notify(Finishing, message);
+    },
+  });
 
   const describe = (): Server => ({
     running: true,
@@ -86,8 +84,15 @@ export async function serve(options: ServeOptions): Promise<void> {
     database: paths.database,
     logs: paths.logs,
     uptimeMs: Math.round(clock.ticks() - started),
-    clients: [...sessions].filter((session) => session.isClient).length,
+    clients: clients(),
   });
+  const idle = watchIdle({
+    clock,
+    idleMs: () => store.read((reader) => queries.settings(reader)).serverIdleMs,
+    busy: () => clients() > 0 || worker.running() > 0 || store.read((reader) => queries.anyLive(reader)),
+    onIdle: () => ending.ask({ force: false, reason: 'nobody needs it' }),
+  });
+  disposal.add(() => idle.stop());
   const context: Context = {
     workspace,
     paths,
@@ -97,7 +102,7 @@ export async function serve(options: ServeOptions): Promise<void> {
     platform: process.platform,
     running: () => worker.running(),
     describe,
-    stop,
+    stop: (how) => ending.ask(how),
     settingsChanged: () => {
       worker.setConcurrency(concurrencyOf(queue));
       worker.wake();
@@ -112,20 +117,9 @@ export async function serve(options: ServeOptions): Promise<void> {
       return { accepted: true, welcome: { ...welcome, cursor: store.read((reader) => queries.cursor(reader)) } };
     }
     // After the answer, which says how many jobs it still waits for.
-    if (verdict.finish) setImmediate(() => stop({ force: false, reason: 'makes room for a newer server' }));
+    if (verdict.finish) setImmediate(() => ending.ask({ force: false, reason: 'makes room for a newer server' }));
     return { accepted: false, error: verdict.error, linger: verdict.finish };
   };
-
-  const idle = watchIdle({
-    clock,
-    idleMs: () => store.read((reader) => queries.settings(reader)).serverIdleMs,
-    busy: () =>
-      [...sessions].some((session) => session.isClient) ||
-      worker.running() > 0 ||
-      store.read((reader) => queries.anyLive(reader)),
-    onIdle: () => stop({ force: false, reason: 'nobody needs it' }),
-  });
-  const retention = startRetention({ store, clock, paths }, { idle: () => worker.running() === 0, warn: say });
   const host = {
     context,
     greet,
@@ -134,40 +128,45 @@ export async function serve(options: ServeOptions): Promise<void> {
       sessions.delete(session);
       idle.touch();
     },
-    log: say,
+    log,
   };
 
+  const retention = startRetention({ store, clock, paths }, { idle: () => worker.running() === 0, warn: log });
+  disposal.add(() => retention.stop());
   await settleAll(store);
+  disposal.add(() => (ending.begun ? undefined : worker.stop({ graceful: false })));
   await worker.start();
+  disposal.add(async () => {
+    await Promise.all([...sessions].map((session) => session.finish()));
+  });
   const listener = await listen(
     paths,
     (socket) => sessions.add(new Session(socket, host)),
-    (error) => say(`the socket: ${error.message}`),
+    (error) => log(`the socket: ${error.message}`),
   );
+  disposal.add(() => listener.close());
+  disposal.add(guard(listener, options, ending));
+  const startedAt = new Date(clock.now()).toISOString();
   writeServerFile(paths, { pid: process.pid, version: VERSION, protocol: PROTOCOL, socket: paths.socket, startedAt });
-  options.onEndSignal(() => stop({ force: finishing !== null, reason: 'a signal' }));
+  disposal.add(() => removeServerFile(paths));
+  options.onEndSignal(() => ending.ask({ force: ending.begun, reason: 'a signal' }));
+  return ending;
+}
 
+/** Watches over the two files without which the server is of no use; returns how to stop that. */
+function guard(listener: Listener, { queue: { paths }, log }: ServeOptions, ending: Ending): () => void {
   const database = inodeOf(paths.database);
-  const guard = setInterval(() => {
+  const timer = setInterval(() => {
     listener.check().then(
       (again) => {
-        if (again) say('the socket was gone and is listened on again');
+        if (again) log('the socket was gone and is listened on again');
       },
-      (error: unknown) => say(`the socket cannot be listened on: ${toErrorData(error).message}`),
+      (error: unknown) => log(`the socket cannot be listened on: ${toErrorData(error).message}`),
     );
     // What would be written from now on, nobody would find again.
-    if (inodeOf(paths.database) !== database) stop({ force: true, reason: 'its database was taken away' });
+    if (inodeOf(paths.database) !== database) ending.ask({ force: true, reason: 'its database was taken away' });
   }, GUARD_MS);
-
-  await end;
-  clearInterval(guard);
-  idle.stop();
-  listener.close();
-  removeServerFile(paths);
-  await Promise.all([...sessions].map((session) => session.finish()));
-  await retention.stop();
-  feed.stop();
-  await store.close();
+  return () => clearInterval(timer);
 }
 
 function inodeOf(file: string): string {

@@ -49,6 +49,7 @@ export class Session implements SessionPort {
   readonly #connection: ReturnType<typeof createConnection>;
   readonly #ended = new AbortController();
   readonly #held = new Map<string, () => void>();
+  readonly #late = new Map<string, [method: string, params: unknown]>();
   readonly #hello: NodeJS.Timeout;
   #greeting: Greeting | null = null;
   #turn: Promise<unknown> | null = null;
@@ -69,6 +70,7 @@ export class Session implements SessionPort {
     this.#connection.onRequest((method, params, token) => this.#request(method, params, token));
     this.#connection.onNotification((method, params) => this.#notified(method, params));
     this.#connection.onShutdown(() => undefined);
+    socket.on('drain', () => this.#pushLate());
     socket.on('error', (error) => this.#trouble(error));
     socket.on('close', () => this.#close());
     this.#hello = setTimeout(() => socket.destroy(), HELLO_MS);
@@ -82,9 +84,24 @@ export class Session implements SessionPort {
   }
 
   notify<P>(type: NotificationType<P>, params: P): void {
-    // A client that does not read gets no more hints: it will pull when it reads again.
-    if (!this.isClient || this.#socket.writableLength > HIGH_WATER) return;
-    void this.#connection.sendNotification(type.method, params).catch(() => undefined);
+    if (!this.isClient) return;
+    // Of a client that does not read only the newest hint of each kind is kept, until it does.
+    if (this.#socket.writableLength > HIGH_WATER) {
+      const { jobId = '', attempt = '' } = (params ?? {}) as { jobId?: number; attempt?: number };
+      this.#late.set(`${type.method} ${jobId}.${attempt}`, [type.method, params]);
+      return;
+    }
+    this.#push(type.method, params);
+  }
+
+  #push(method: string, params: unknown): void {
+    void this.#connection.sendNotification(method, params).catch(() => undefined);
+  }
+
+  #pushLate(): void {
+    const late = [...this.#late.values()];
+    this.#late.clear();
+    for (const [method, params] of late) this.#push(method, params);
   }
 
   inTurn<T>(read: () => T | Promise<T>): Promise<T> {

@@ -6,7 +6,16 @@ import path from 'node:path';
 import { describe, it } from 'node:test';
 import { LanewayError } from '../../shared/errors.ts';
 import { findWorkspace } from '../../shared/paths.ts';
-import { ServerStatus, ServerStop, SettingsSet, Show, StatusRequest, Wait } from '../../shared/protocol.ts';
+import {
+  EventsHint,
+  ServerStatus,
+  ServerStop,
+  SettingsSet,
+  Show,
+  StatusRequest,
+  Subscribe,
+  Wait,
+} from '../../shared/protocol.ts';
 import { client } from '../helpers/client.ts';
 import { isAlive } from '../helpers/processes.ts';
 import { dist, type Sandbox, sandbox } from '../helpers/sandbox.ts';
@@ -271,6 +280,21 @@ describe('unsafe ground is refused, and the reason told', () => {
     );
   });
 
+  it('a job that runs on another machine', async (t) => {
+    const box = sandbox(t);
+    await box.startServer();
+    const mine = await client(box.paths().socket, t);
+    const [job] = await mine.add({ argv: ['sleep', '600'] });
+    const pid = await waitFor(async () => (await mine.request(Show, { job: job?.id ?? 0 })).attempts[0]?.pid);
+    await box.killServer();
+    inDatabase(box.paths().database, "db.exec(`UPDATE attempts SET host = 'elsewhere'`)");
+    const { code, stderr } = await startUnwatched(box);
+    assert.equal(code, 3);
+    assert.match(stderr, /job 1 of this queue is running on host elsewhere/);
+    assert.ok(isAlive(pid), 'what runs elsewhere is never signalled');
+    process.kill(pid, 'SIGKILL');
+  });
+
   it('a damaged database is set aside, and that is told', async (t) => {
     const box = sandbox(t);
     const first = await box.startServer();
@@ -288,6 +312,10 @@ describe('unsafe ground is refused, and the reason told', () => {
       checks: { id: string; status: string }[];
     };
     assert.equal(checks.find(({ id }) => id === 'damaged')?.status, 'warn');
+    await mine.request(Subscribe, null);
+    await mine.add({ argv: ['true'] });
+    const { trouble } = await mine.receives(EventsHint);
+    assert.match(trouble ?? '', /damaged queue was set aside as .*queue\.damaged-/);
   });
 });
 
@@ -315,7 +343,11 @@ function modeOf(file: string): number {
 
 /** An SQLite file whose header says a schema that no build of today knows. */
 function newerDatabase(file: string): void {
-  const script = `const D = require('better-sqlite3'); const db = new D(process.argv[1]);
-    db.exec('CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL)'); db.pragma('user_version = 9999'); db.close();`;
+  inDatabase(file, "db.exec('CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT)'); db.pragma('user_version = 9999')");
+}
+
+/** In a process of its own, so that no lock of this one is touched. */
+function inDatabase(file: string, statements: string): void {
+  const script = `const D = require('better-sqlite3'); const db = new D(process.argv[1]); ${statements}; db.close();`;
   execFileSync(process.execPath, ['-e', script, file], { stdio: 'inherit', cwd: path.dirname(dist) });
 }

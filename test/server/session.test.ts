@@ -6,6 +6,7 @@ import { encodeFrame } from '../../shared/framing.ts';
 import {
   Add,
   Events,
+  EventsHint,
   Finishing,
   Lanes,
   List,
@@ -15,6 +16,7 @@ import {
   ServerStatus,
   Show,
   StatusRequest,
+  Subscribe,
   Wait,
 } from '../../shared/protocol.ts';
 import { Client, client, type Refusal } from '../helpers/client.ts';
@@ -151,15 +153,20 @@ describe('a session', () => {
     await mine.request(Wait, { selection: { ids: [job.id] } });
 
     const lazy = await client(socket);
+    await lazy.request(Subscribe, null);
     lazy.socket.pause();
     const page = { job: job.id, raw: true };
     const pages = Array.from({ length: 40 }, () => lazy.request(Output, page));
     // The server goes on for others meanwhile, and holds no more than a few pages for this one.
     assert.equal((await mine.request(ServerStatus, null)).pid, server.pid);
     assert.ok((await residentMiB(server.pid)) < 400, 'memory stays bounded');
+    const [later] = await mine.add({ argv: ['true'], label: 'while nobody read' });
+    await mine.request(Wait, { selection: { ids: [later?.id ?? 0] } });
+    const { counts } = await mine.request(StatusRequest, null);
     lazy.socket.resume();
     const answers = await Promise.all(pages);
     assert.ok(answers.every(({ bytes }) => bytes === 1_048_576));
+    await lazy.receives(EventsHint, (hint) => hint.counts.done === counts.done);
     await lazy.close();
   });
 
