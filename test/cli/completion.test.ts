@@ -9,18 +9,21 @@ import { type Sandbox, dist, sandbox } from '../helpers/sandbox.ts';
 const has = (shell: string): boolean => spawnSync(shell, ['--version']).status === 0;
 const missing = (shell: string): string | false => (has(shell) ? false : `${shell} is not installed`);
 
+/** The scripts drop what lane says on stderr; here it is kept, to be told when a test fails. */
+const errors = (box: Sandbox): string => path.join(box.root, 'lane.err');
+
 /** Puts a `lane` onto the sandbox's PATH that runs the bundle. */
 function installLane(box: Sandbox): Record<string, string> {
   const bin = path.join(box.root, 'bin');
   fs.mkdirSync(bin);
   fs.writeFileSync(
     path.join(bin, 'lane'),
-    `#!/bin/sh\nexec "${process.execPath}" "${path.join(dist, 'cli.js')}" "$@"\n`,
+    `#!/bin/sh\nexec "${process.execPath}" "${path.join(dist, 'cli.js')}" "$@" 2>>"$LANE_ERRORS"\n`,
     {
       mode: 0o755,
     },
   );
-  return { ...box.env, PATH: `${bin}${path.delimiter}${box.env['PATH'] ?? ''}` };
+  return { ...box.env, PATH: `${bin}${path.delimiter}${box.env['PATH'] ?? ''}`, LANE_ERRORS: errors(box) };
 }
 
 function runShell(box: Sandbox, env: Record<string, string>, shell: string, args: string[], script: string): string[] {
@@ -30,6 +33,8 @@ function runShell(box: Sandbox, env: Record<string, string>, shell: string, args
     input: script,
     encoding: 'utf8',
   });
+  const said = fs.existsSync(errors(box)) ? fs.readFileSync(errors(box), 'utf8') : '';
+  assert.equal(said, '', 'lane had nothing to complain of');
   assert.equal(status, 0, `${stderr}\n${stdout}`);
   return stdout.split('\n').filter((line) => line !== '');
 }
