@@ -155,8 +155,9 @@ function watch(claimed: Claimed, pid: number, exited: Promise<Exit>, files: LogP
     if (stopping !== null) {
       await stopping;
       point('cancel:gone');
+    } else if (mustClearGroup(seen)) {
+      await clearGroup(() => undefined);
     }
-    if (mustClearGroup(seen)) await clearGroup(() => undefined);
     await begun;
     return outcome(seen, stopped, signalled, logSizes(files));
   };

@@ -16,13 +16,17 @@ const LONGEST_RETRY_MS = 10_000;
  * Writes within the caller's tick, then again after a pause until it is in.
  * @throws LanewayError when no later try could succeed, or `givesUp` says so.
  */
-export function createPersist(store: Store, givesUp: () => boolean, log: (message: string) => void): Persist {
+export function createPersist(
+  store: Store,
+  givesUp: (tries: number) => boolean,
+  log: (message: string) => void,
+): Persist {
   return async (what, transition) => {
-    for (let delay = FIRST_RETRY_MS; ; delay = Math.min(delay * 2, LONGEST_RETRY_MS)) {
+    for (let delay = FIRST_RETRY_MS, tries = 1; ; delay = Math.min(delay * 2, LONGEST_RETRY_MS), tries += 1) {
       try {
         return await store.write(transition);
       } catch (error) {
-        if (isFinal(error) || givesUp()) throw error;
+        if (isFinal(error) || givesUp(tries)) throw error;
         log(`cannot record ${what}, trying again in ${delay} ms: ${(error as Error).message}`);
       }
       await pause(delay);

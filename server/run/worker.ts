@@ -41,6 +41,8 @@ export interface WorkerParts {
 
 const FIRST_PROBE_MS = 500;
 const LONGEST_PROBE_MS = 30_000;
+/** Tries of a write, about six seconds of them, while stopping hard. */
+const LAST_TRIES = 5;
 /** From a commit to the look whether it asked to cancel something. */
 const LOOK_MS = 5;
 
@@ -62,11 +64,13 @@ export function createWorker(options: WorkerOptions, parts: Partial<WorkerParts>
   /** The last claim left slots free. */
   let dry = false;
   let ended = false;
+  let hard = false;
   let looking: NodeJS.Timeout | null = null;
   const whenQuiet: (() => void)[] = [];
   const sweeps = new Set<Promise<void>>();
 
-  const persist = createPersist(store, () => ended, log);
+  // Stopped hard, it leaves to a reaper what cannot be written.
+  const persist = createPersist(store, (tries) => ended || (hard && tries >= LAST_TRIES), log);
 
   const trouble = createTrouble({
     probe: async () => {
@@ -221,7 +225,11 @@ export function createWorker(options: WorkerOptions, parts: Partial<WorkerParts>
     trouble.stop();
     ended = true;
     if (looking !== null) clearTimeout(looking);
-    if (lease !== null) await store.write((tx) => transitions.removeWorker(tx, id));
+    if (lease === null) return;
+    // What cannot be written now is a reaper's: the next worker finds this one gone.
+    await store
+      .write((tx) => transitions.removeWorker(tx, id))
+      .catch((error: unknown) => log(`still on the list of workers: ${(error as Error).message}`));
   }
 
   return {
@@ -234,7 +242,10 @@ export function createWorker(options: WorkerOptions, parts: Partial<WorkerParts>
     },
     drain,
     stop: ({ graceful }) => {
-      if (!graceful) attempts.stopAll();
+      if (!graceful) {
+        hard = true;
+        attempts.stopAll();
+      }
       return (leaving ??= leave());
     },
     running: () => attempts.running(),

@@ -196,3 +196,14 @@ test('jobs that run on another host or in another namespace keep a worker from s
     assert.equal(queue.job(id).state, 'running');
   }
 });
+
+test('a database that can no longer be written does not keep a worker from being stopped hard', async (t) => {
+  const queue = await openRunQueue(t);
+  const worker = await queue.worker();
+  await queue.sh('touch ready; exec sleep 600');
+  await waitFor(() => fs.existsSync(queue.file('ready')));
+  queue.store.write = () => Promise.reject(new LanewayError('ENVIRONMENT', 'the disk is full'));
+  await worker.stop({ graceful: false });
+  assert.deepEqual(runningBelow(queue.root), []);
+  assert.match(worker.log.join('\n'), /its end is not recorded: the disk is full[\s\S]*still on the list/);
+});
