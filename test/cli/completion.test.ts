@@ -62,12 +62,25 @@ const CASES: [line: string, offered: string[], not: string[]][] = [
   ['lane add -- cat fi', ['file.ndjson'], []],
 ];
 
-function check(complete: (line: string) => string[], cases = CASES): void {
-  for (const [line, offered, not] of cases) {
-    const got = complete(line).map((value) => value.replace(/\/$/, '').trim());
+/** `complete` gives what one shell offers for each line, in order. */
+function check(complete: (lines: string[]) => string[][], cases = CASES): void {
+  const all = complete(cases.map(([line]) => line));
+  for (const [index, [line, offered, not]] of cases.entries()) {
+    const got = (all[index] ?? []).map((value) => value.replace(/\/$/, '').trim());
     for (const value of offered) assert.ok(got.includes(value), `"${line}" offers ${value}: ${got.join(' ')}`);
     for (const value of not) assert.ok(!got.includes(value), `"${line}" does not offer ${value}`);
   }
+}
+
+/** One shell for all lines; each line's candidates end with a marker. */
+const MARK = '@@';
+function groups(output: string[]): string[][] {
+  const lists: string[][] = [[]];
+  for (const line of output) {
+    if (line === MARK) lists.push([]);
+    else lists.at(-1)?.push(line);
+  }
+  return lists;
 }
 
 describe('completion', () => {
@@ -75,24 +88,25 @@ describe('completion', () => {
     const box = sandbox(t);
     const env = await prepared(box);
     // Bash gives the function the line, the cursor, and the words as it breaks them itself.
-    const script = (line: string): string => `
-      source <(lane completion bash)
-      complete -p lane >/dev/null || exit 9
+    const one = (line: string): string => `
       COMP_LINE=${JSON.stringify(line)} COMP_POINT=${line.length}
-      COMP_WORDBREAKS=$' \\t\\n"\\'><=;|&(:'
       read -ra COMP_WORDS <<<"$(sed 's/[=:]/ & /g' <<<"$COMP_LINE")"
       [[ "$COMP_LINE" == *' ' ]] && COMP_WORDS+=('')
       COMP_CWORD=$((\${#COMP_WORDS[@]} - 1))
-      _lane; printf '%s\\n' "\${COMPREPLY[@]}"`;
-    check((line) => runShell(box, env, 'bash', ['--norc', '-s'], script(line)));
+      _lane; printf '%s\\n' "\${COMPREPLY[@]}" ${MARK}`;
+    const start = `
+      source <(lane completion bash)
+      complete -p lane >/dev/null || exit 9
+      COMP_WORDBREAKS=$' \\t\\n"\\'><=;|&(:'`;
     // What stands before = and : is on the line already, so only the rest may be given.
+    const broken: typeof CASES = [
+      ['lane cancel label:n', ['night'], ['label:night']],
+      ['lane list --state=que', ['queued'], ['--state=queued']],
+      ['lane pause --workspace=fol', ['folder'], []],
+    ];
     check(
-      (line) => runShell(box, env, 'bash', ['--norc', '-s'], script(line)),
-      [
-        ['lane cancel label:n', ['night'], ['label:night']],
-        ['lane list --state=que', ['queued'], ['--state=queued']],
-        ['lane pause --workspace=fol', ['folder'], []],
-      ],
+      (lines) => groups(runShell(box, env, 'bash', ['--norc', '-s'], [start, ...lines.map(one)].join('\n'))),
+      [...CASES, ...broken],
     );
   });
 
@@ -100,19 +114,20 @@ describe('completion', () => {
     const box = sandbox(t);
     const env = await prepared(box);
     // compadd and the file completers exist only inside the line editor: here they say what they were given.
-    const script = (line: string): string => `
+    const start = `
       autoload -Uz compinit && compinit -u -d "$HOME/.zcompdump"
       source <(lane completion zsh)
       [[ "\${_comps[lane]}" = _lane ]] || exit 9
       compadd() { print -rl -- $values }
       _files() { [[ "$1" = -/ ]] && print -rl -- *(/) || print -rl -- * }
-      _command_names() { print command }
+      _command_names() { print command }`;
+    const one = (line: string): string => `
       words=(\${(z)$(print -r -- ${JSON.stringify(line)})})
       [[ ${JSON.stringify(line)} == *' ' ]] && words+=('')
       CURRENT=$#words
-      _lane`;
+      _lane; print ${MARK}`;
     check(
-      (line) => runShell(box, env, 'zsh', ['-f', '-s'], script(line)),
+      (lines) => groups(runShell(box, env, 'zsh', ['-f', '-s'], [start, ...lines.map(one)].join('\n'))),
       CASES.map(([line, offered]) => [line, offered, []]),
     );
   });
@@ -120,18 +135,27 @@ describe('completion', () => {
   it('works in fish', { skip: missing('fish') }, async (t) => {
     const box = sandbox(t);
     const env = await prepared(box);
-    const script = (line: string): string =>
-      `lane completion fish | source; complete --do-complete ${JSON.stringify(line)} | string match -r '^[^\\t]+'`;
-    check((line) => runShell(box, env, 'fish', ['--no-config', '-c', script(line)], ''));
+    const one = (line: string): string =>
+      `complete --do-complete ${JSON.stringify(line)} | string match -r '^[^\\t]+'; echo ${MARK}`;
+    check((lines) => {
+      const script = ['lane completion fish | source', ...lines.map(one)].join('\n');
+      return groups(runShell(box, env, 'fish', ['--no-config', '-c', script], ''));
+    });
   });
 
   it('works in PowerShell', { skip: missing('pwsh') }, async (t) => {
     const box = sandbox(t);
     const env = await prepared(box);
-    const script = (line: string): string => `
-      lane completion powershell | Out-String | Invoke-Expression
-      (TabExpansion2 -inputScript ${JSON.stringify(line)} -cursorColumn ${line.length}).CompletionMatches | ForEach-Object CompletionText`;
-    check((line) => runShell(box, env, 'pwsh', ['-NoProfile', '-Command', '-'], script(line)), CASES.slice(0, 8));
+    const one = (line: string): string => `
+      (TabExpansion2 -inputScript ${JSON.stringify(line)} -cursorColumn ${line.length}).CompletionMatches | ForEach-Object CompletionText
+      '${MARK}'`;
+    check(
+      (lines) => {
+        const script = ['lane completion powershell | Out-String | Invoke-Expression', ...lines.map(one)].join('\n');
+        return groups(runShell(box, env, 'pwsh', ['-NoProfile', '-Command', '-'], script));
+      },
+      CASES.slice(0, 8),
+    );
   });
 
   it('starts no server and says nothing where there is nothing to offer', async (t) => {
