@@ -107,7 +107,10 @@ export class Writer {
     }
   }
 
-  /** One transaction of as many calls as fit its time; throws when it had to be rolled back as a whole. */
+  /**
+   * One transaction of as many calls as fit its time; throws when it had to be rolled back as a whole.
+   * A call on its own needs no savepoint, which would copy every page it changes.
+   */
   #transaction(group: Call[]): Answer[] {
     const db = this.#db;
     const answers: Answer[] = [];
@@ -121,16 +124,20 @@ export class Writer {
       for (const call of group) {
         if (answers.length > 0 && this.#clock.ticks() > end) break;
         const tx: Tx = { db, now, event: (event) => appendEvent(db, now, event) };
-        statement(db, 'SAVEPOINT call').run();
+        if (group.length > 1) statement(db, 'SAVEPOINT call').run();
         try {
           answers.push({ call, value: call.transition(tx) });
         } catch (error) {
           // Trouble of the disk concerns the whole transaction; SQLite may even have ended it already.
           if (troubleOf(error) !== 'other' || !db.inTransaction) throw error;
-          statement(db, 'ROLLBACK TO call').run();
           answers.push({ call, error });
+          if (group.length === 1) {
+            statement(db, 'ROLLBACK').run();
+            return answers;
+          }
+          statement(db, 'ROLLBACK TO call').run();
         }
-        statement(db, 'RELEASE call').run();
+        if (group.length > 1) statement(db, 'RELEASE call').run();
       }
       appended = lastEvent(db) > before;
       statement(db, 'COMMIT').run();

@@ -273,21 +273,24 @@ CREATE TRIGGER runtime_counts_delete AFTER DELETE ON job_runtime BEGIN
   UPDATE lanes SET queued = queued - (OLD.state = 'queued'), delayed = delayed - (OLD.state = 'queued' AND OLD.due = 0),
     running = running - (OLD.state = 'running'), blocked = blocked - (OLD.state = 'blocked') WHERE name = OLD.lane;
 END;
-CREATE TRIGGER runtime_counts_update AFTER UPDATE OF state, due, backing_off ON job_runtime
-WHEN OLD.state <> NEW.state OR OLD.due <> NEW.due OR OLD.backing_off <> NEW.backing_off BEGIN
-  UPDATE counters SET n = n - 1 WHERE name = OLD.state AND OLD.state <> NEW.state;
-  UPDATE counters SET n = n + 1 WHERE name = NEW.state AND OLD.state <> NEW.state;
-  UPDATE counters SET n = n + (NEW.state = 'queued' AND NEW.due = 0) - (OLD.state = 'queued' AND OLD.due = 0)
-    WHERE name = 'delayed' AND (NEW.state = 'queued' AND NEW.due = 0) <> (OLD.state = 'queued' AND OLD.due = 0);
-  UPDATE counters SET n = n + (NEW.state = 'queued' AND NEW.backing_off = 1) - (OLD.state = 'queued' AND OLD.backing_off = 1)
-    WHERE name = 'backing_off'
-      AND (NEW.state = 'queued' AND NEW.backing_off = 1) <> (OLD.state = 'queued' AND OLD.backing_off = 1);
+-- Three, so that a claim or an end, which changes neither of the last two, pays for the first alone.
+CREATE TRIGGER runtime_counts_state AFTER UPDATE OF state ON job_runtime WHEN OLD.state <> NEW.state BEGIN
+  UPDATE counters SET n = n - 1 WHERE name = OLD.state;
+  UPDATE counters SET n = n + 1 WHERE name = NEW.state;
   UPDATE lanes SET
     queued = queued + (NEW.state = 'queued') - (OLD.state = 'queued'),
-    delayed = delayed + (NEW.state = 'queued' AND NEW.due = 0) - (OLD.state = 'queued' AND OLD.due = 0),
     running = running + (NEW.state = 'running') - (OLD.state = 'running'),
     blocked = blocked + (NEW.state = 'blocked') - (OLD.state = 'blocked')
   WHERE name = NEW.lane;
+END;
+CREATE TRIGGER runtime_counts_delayed AFTER UPDATE OF state, due ON job_runtime
+WHEN (OLD.state = 'queued' AND OLD.due = 0) <> (NEW.state = 'queued' AND NEW.due = 0) BEGIN
+  UPDATE counters SET n = n + iif(NEW.state = 'queued' AND NEW.due = 0, 1, -1) WHERE name = 'delayed';
+  UPDATE lanes SET delayed = delayed + iif(NEW.state = 'queued' AND NEW.due = 0, 1, -1) WHERE name = NEW.lane;
+END;
+CREATE TRIGGER runtime_counts_backing_off AFTER UPDATE OF state, backing_off ON job_runtime
+WHEN (OLD.state = 'queued' AND OLD.backing_off = 1) <> (NEW.state = 'queued' AND NEW.backing_off = 1) BEGIN
+  UPDATE counters SET n = n + iif(NEW.state = 'queued' AND NEW.backing_off = 1, 1, -1) WHERE name = 'backing_off';
 END;
 CREATE TRIGGER outcome_counts_insert AFTER INSERT ON job_outcomes BEGIN
   UPDATE counters SET n = n + 1 WHERE name = NEW.state;
