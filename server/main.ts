@@ -76,6 +76,8 @@ export const workspacesAdopt: ServerModule['workspacesAdopt'] = async (options) 
 /** The daemon: `node server.js --workspace PATH`. */
 async function main(args: string[]): Promise<void> {
   requireNode();
+  // A closed terminal is no reason to end.
+  process.on('SIGHUP', () => undefined);
   const at = args.indexOf('--workspace');
   const workspace = at === -1 ? undefined : args[at + 1];
   if (workspace === undefined) throw new LanewayError('INVALID_INPUT', 'usage: node server.js --workspace PATH');
@@ -93,8 +95,6 @@ async function main(args: string[]): Promise<void> {
     },
     onEndSignal(listener) {
       for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, listener);
-      // A closed terminal is no reason to end.
-      process.on('SIGHUP', () => undefined);
     },
   });
 }

@@ -146,10 +146,10 @@ async function begin(options: ServeOptions, disposal: Disposal): Promise<Ending>
   );
   disposal.add(() => listener.close());
   disposal.add(guard(listener, options, ending));
+  options.onEndSignal(() => ending.ask({ force: ending.begun, reason: 'a signal' }));
   const startedAt = new Date(clock.now()).toISOString();
   writeServerFile(paths, { pid: process.pid, version: VERSION, protocol: PROTOCOL, socket: paths.socket, startedAt });
   disposal.add(() => removeServerFile(paths));
-  options.onEndSignal(() => ending.ask({ force: ending.begun, reason: 'a signal' }));
   return ending;
 }
 

@@ -5,7 +5,6 @@
  */
 import net from 'node:net';
 import fs from 'node:fs';
-import { setTimeout as pause } from 'node:timers/promises';
 import type { Connection } from './connection.ts';
 import { LanewayError } from './errors.ts';
 import { SERVER_START_MS } from './limits.ts';
@@ -147,6 +146,7 @@ async function untilServed<T>(
   let starting: Starting | null = null;
   let deadline = 0;
   let triesLeft = SERVER_START_MS / DIAL_EVERY_MS;
+  let startsLeft = 3;
   for (;;) {
     let lost: LanewayError;
     // Read before dialling: a server that took over just before it ended is then still found.
@@ -168,13 +168,18 @@ async function untilServed<T>(
       starting = await startServer({ ...options, paths });
       deadline = performance.now() + SERVER_START_MS;
       triesLeft = SERVER_START_MS / DIAL_EVERY_MS;
+    } else if (ended?.code === 0 && startsLeft > 0) {
+      // It made way for a server that was just ending, and that has gone since.
+      startsLeft -= 1;
+      starting = null;
+      continue;
     } else if (ended !== null && ended.code !== 0) {
       throw cannotStart(paths, ended.code === null ? `it was ended by ${ended.signal ?? 'the system'}` : null);
     } else if (triesLeft <= 0 && performance.now() > deadline) {
       throw cannotStart(paths, `nobody answered within ${SERVER_START_MS / 1000} s`, lost);
     }
     triesLeft -= 1;
-    await pause(DIAL_EVERY_MS);
+    await new Promise((resolve) => setTimeout(resolve, DIAL_EVERY_MS));
   }
 }
 
