@@ -1,4 +1,5 @@
 /** A worker in a process of its own: started, killed and stopped by tests. Arguments: paths (JSON), folder. */
+import { flushCompileCache } from 'node:module';
 import { systemClock } from '../../server/clock.ts';
 import { readHost } from '../../server/run/host.ts';
 import { parsePoints } from '../../server/run/points.ts';
@@ -44,5 +45,7 @@ process.once('SIGTERM', () => {
       process.disconnect?.();
     });
 });
+// Now, since it may never end by itself.
+flushCompileCache();
 await worker.start();
 process.send?.('ready');

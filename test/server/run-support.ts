@@ -150,6 +150,8 @@ export class RunQueue {
           PATH: process.env['PATH'] ?? '',
           LANEWAY_TEST_POINTS: options.points ?? '',
           HEARTBEAT_MS: String(options.heartbeatMs ?? 1000),
+          // Many such processes are started, and most of their start is compiling.
+          NODE_COMPILE_CACHE: path.join(import.meta.dirname, '../../.build/compile-cache'),
         },
         stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
       },
