@@ -62,7 +62,8 @@ export const RPC_ERROR = -32_050;
 
 /** Whatever was thrown, as data fit for a user: an unknown error keeps its message, never its stack. */
 export function toErrorData(error: unknown): ErrorData {
-  if (error instanceof LanewayError) return error.toData();
+  // By its shape: an error may come from another bundle, whose class is not ours.
+  if (isErrorData(error)) return { code: error.code, message: error.message, hint: error.hint ?? null };
   // The server's code run in this process is another bundle, with a class of its own.
   if (error instanceof Error && error.name === 'LanewayError' && isErrorData(error)) {
     return { code: error.code, message: error.message, hint: error.hint ?? null };

@@ -4,15 +4,15 @@
  */
 
 /** The first 32 bits of the fractional parts of the `power`-th roots of the first `count` primes. */
-function rootsOfPrimes(count: number, power: number): Uint32Array {
-  const words = new Uint32Array(count);
+function rootsOfPrimes(count: number, power: number): Int32Array {
+  const words = new Int32Array(count);
   let found = 0;
   for (let n = 2; found < count; n++) {
     let prime = true;
     for (let divisor = 2; divisor * divisor <= n && prime; divisor++) prime = n % divisor !== 0;
     if (!prime) continue;
     const root = power === 2 ? Math.sqrt(n) : Math.cbrt(n);
-    words[found++] = (root - Math.floor(root)) * 2 ** 32;
+    words[found++] = ((root - Math.floor(root)) * 2 ** 32) | 0;
   }
   return words;
 }
@@ -28,22 +28,22 @@ export function sha256Hex(text: string): string {
   padded.writeUInt32BE(Math.floor(bytes.length / 2 ** 29), padded.length - 8);
   padded.writeUInt32BE((bytes.length * 8) >>> 0, padded.length - 4);
 
-  const w = new Uint32Array(64);
+  const w = new Int32Array(64);
   for (let block = 0; block < padded.length; block += 64) {
-    for (let t = 0; t < 16; t++) w[t] = padded.readUInt32BE(block + t * 4);
+    for (let t = 0; t < 16; t++) w[t] = padded.readInt32BE(block + t * 4);
     for (let t = 16; t < 64; t++) {
       const a = w[t - 15]!;
       const b = w[t - 2]!;
       const s0 = rotate(a, 7) ^ rotate(a, 18) ^ (a >>> 3);
       const s1 = rotate(b, 17) ^ rotate(b, 19) ^ (b >>> 10);
-      w[t] = w[t - 16]! + s0 + w[t - 7]! + s1;
+      w[t] = (w[t - 16]! + s0 + w[t - 7]! + s1) | 0;
     }
     compress(hash, w, k);
   }
-  return Array.from(hash, (word) => word.toString(16).padStart(8, '0')).join('');
+  return Array.from(hash, (word) => (word >>> 0).toString(16).padStart(8, '0')).join('');
 }
 
-function compress(hash: Uint32Array, w: Uint32Array, k: Uint32Array): void {
+function compress(hash: Int32Array, w: Int32Array, k: Int32Array): void {
   let [a, b, c, d, e, f, g, h] = hash as unknown as [number, number, number, number, number, number, number, number];
   for (let t = 0; t < 64; t++) {
     const s1 = rotate(e, 6) ^ rotate(e, 11) ^ rotate(e, 25);
@@ -60,10 +60,10 @@ function compress(hash: Uint32Array, w: Uint32Array, k: Uint32Array): void {
     a = (one + two) | 0;
   }
   [a, b, c, d, e, f, g, h].forEach((word, index) => {
-    hash[index]! += word;
+    hash[index] = (hash[index]! + word) | 0;
   });
 }
 
 function rotate(word: number, by: number): number {
-  return (word >>> by) | (word << (32 - by));
+  return (word >>> by) | (word << (32 - by)) | 0;
 }

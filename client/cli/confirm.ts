@@ -1,5 +1,5 @@
 /** A question to the person at the terminal. */
-import { createInterface } from 'node:readline';
+import readline from 'node:readline';
 import type { Context } from './verb.ts';
 
 /**
@@ -8,7 +8,7 @@ import type { Context } from './verb.ts';
  */
 export async function confirm(context: Context, question: string): Promise<boolean> {
   if (!context.terminal().interactive) return false;
-  const lines = createInterface({ input: process.stdin, output: process.stderr });
+  const lines = readline.createInterface({ input: process.stdin, output: process.stderr });
   const answer = await new Promise<string>((resolve) => {
     lines.once('close', () => resolve(''));
     lines.once('SIGINT', () => process.kill(process.pid, 'SIGINT'));

@@ -18,7 +18,10 @@ export interface Io {
 }
 
 export interface OwnedContext extends Context {
-  /** Closes the queue if it was opened. */
+  /**
+   * Closes the queue if it was opened in this process. A socket is left to the end of the process, which closes it
+   * sooner: destroying one makes Node load what it needs for stderr.
+   */
   close(): Promise<void>;
 }
 
@@ -95,6 +98,7 @@ export function makeContext(
       };
     },
     async close() {
+      if (!global.direct) return;
       const opened = await connection?.catch(() => null);
       await opened?.close();
     },

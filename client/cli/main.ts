@@ -11,6 +11,11 @@ import type { Io } from './context.ts';
 
 const OLDEST_NODE = 22;
 
+/** Words with a bundle of their own, and which: put in by the build. */
+declare const LANEWAY_SHORT_VERBS: Readonly<Record<string, string>>;
+/** Flags that need more than such a bundle holds. */
+const LONG = /^(?:--(?:help|version|direct|wait|follow|from)|-[hf])(?:=|$)/;
+
 function main(): void {
   const { env, argv } = process;
   if (Number.parseInt(process.versions.node, 10) < OLDEST_NODE) {
@@ -28,7 +33,7 @@ function main(): void {
   const umask = process.umask(0o077);
   useCodeCache(env);
   const require = module.createRequire(import.meta.filename);
-  const { lane } = require('./lane.js') as { lane(argv: string[], io: Io): Promise<number> };
+  const { lane } = require(bundleFor(argv.slice(2))) as { lane(argv: string[], io: Io): Promise<number> };
   const serverBundle = path.join(import.meta.dirname, 'server.js');
   process.on('SIGINT', () => {
     if (process.listenerCount('SIGINT') === 1) process.exit(130);
@@ -40,6 +45,15 @@ function main(): void {
     serverBundle,
     loadServer: () => require(serverBundle) as ServerModule,
   }).then((status) => process.exit(status));
+}
+
+/** The smallest file that can do it: what is read and not needed still costs start time. */
+function bundleFor(args: string[]): string {
+  const [word = 'status'] = args;
+  const end = args.indexOf('--');
+  const flags = end < 0 ? args : args.slice(0, end);
+  if (!Object.hasOwn(LANEWAY_SHORT_VERBS, word) || flags.some((arg) => LONG.test(arg))) return './lane.js';
+  return `./verbs/${LANEWAY_SHORT_VERBS[word]}.js`;
 }
 
 /** Only where a queue lives already: a command that is refused must leave nothing behind. */

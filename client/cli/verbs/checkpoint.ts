@@ -3,7 +3,7 @@
  * comes and is stored only once the command has ended well, so that a kill at any moment leaves
  * either a finished stage or none.
  */
-import { spawn } from 'node:child_process';
+import childProcess from 'node:child_process';
 import os from 'node:os';
 import { LanewayError } from '../../../shared/errors.ts';
 import { MAX_CHECKPOINT } from '../../../shared/limits.ts';
@@ -52,7 +52,7 @@ export default verb({
 function runStage(context: Context, argv: string[]): Promise<{ status: number; stdout: Buffer | null }> {
   const [program = '', ...args] = argv;
   return new Promise((resolve, reject) => {
-    const child = spawn(program, args, { stdio: ['inherit', 'pipe', 'inherit'] });
+    const child = childProcess.spawn(program, args, { stdio: ['inherit', 'pipe', 'inherit'] });
     let chunks: Buffer[] | null = [];
     let held = 0;
     child.stdout.on('data', (chunk: Buffer) => {
