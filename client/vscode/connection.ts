@@ -10,6 +10,7 @@ import type * as vscode from 'vscode';
 import {
   CloseAction,
   ErrorAction,
+  ErrorCodes,
   LanguageClient,
   type LanguageClientOptions,
   RevealOutputChannelOn,
@@ -147,7 +148,7 @@ export class ServerConnection {
         : await this.#client.sendRequest<R>(type.method, params);
     } catch (error) {
       const data = toErrorData(error);
-      const lost = data.code === 'INTERNAL' && this.#client.state !== State.Running;
+      const lost = data.code === 'INTERNAL' && (this.#client.state !== State.Running || isConnectionLost(error));
       throw new LanewayError(
         lost ? 'ENVIRONMENT' : data.code,
         lost ? 'the connection to the server was lost' : data.message,
@@ -255,4 +256,11 @@ export class ServerConnection {
     const code = data.code === 'INTERNAL' ? 'ENVIRONMENT' : data.code;
     return new LanewayError(code, data.message, data.hint, { cause: error });
   }
+}
+
+/** What vscode-jsonrpc rejects a request with whose connection went away before or after it was sent. */
+const LOST: readonly unknown[] = [ErrorCodes.PendingResponseRejected, ErrorCodes.ConnectionInactive];
+
+function isConnectionLost(error: unknown): boolean {
+  return LOST.includes((error as { code?: unknown } | null)?.code);
 }

@@ -3,6 +3,7 @@
  * requeued when the person says so (`{force}` from a program). Resolves when a server answers.
  */
 import * as vscode from 'vscode';
+import { toErrorData } from '../../../shared/errors.ts';
 import { sayCount } from '../../../shared/format.ts';
 import { ServerStop } from '../../../shared/protocol.ts';
 import type { Command, Queue } from '../context.ts';
@@ -67,7 +68,12 @@ async function stop(queue: Queue, force: boolean): Promise<boolean> {
       );
     });
     try {
-      await queue.request(ServerStop, { force });
+      try {
+        await queue.request(ServerStop, { force });
+      } catch (error) {
+        // Its end may overtake its answer.
+        if (toErrorData(error).code !== 'ENVIRONMENT') throw error;
+      }
       return await ended;
     } finally {
       for (const one of listening) one.dispose();

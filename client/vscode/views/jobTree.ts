@@ -130,8 +130,11 @@ export class JobTree implements vscode.TreeDataProvider<Node>, vscode.Disposable
   async #top(queue: Queue): Promise<Node[]> {
     if (queue.state !== 'ready') {
       if (!this.#visible || queue.stopped || queue.state === 'failed') return [];
-      await this.#laneway.attempt('start the server', () => queue.connect());
-      if (queue.state !== 'ready') return [];
+      const connected = await this.#laneway.attempt('start the server', async () => {
+        await queue.connect();
+        return true;
+      });
+      if (!connected) return [];
     }
     return (await this.#shape.top(queue)).map((node) => this.#keep(node));
   }

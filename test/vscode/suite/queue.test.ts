@@ -7,7 +7,8 @@ import { JobTree } from '../../../client/vscode/views/jobTree.ts';
 import type { Node } from '../../../client/vscode/views/nodes.ts';
 import { lanesShape, statesShape } from '../../../client/vscode/views/shapes.ts';
 import type { Job, Lane, Server, Status } from '../../../shared/job.ts';
-import { type JobResult, Lanes, List, Wait } from '../../../shared/protocol.ts';
+import { connect } from '../../../shared/connect.ts';
+import { Add, type JobResult, Lanes, List, ServerStop, Wait } from '../../../shared/protocol.ts';
 import { waitFor } from '../../helpers/waitFor.ts';
 
 const DEADLINE = { deadlineMs: 60_000 };
@@ -193,11 +194,61 @@ describe('the queue from the editor', () => {
     assert.equal(jobs[0]?.state, 'dead');
   });
 
+  it('asks for nothing while its views are hidden, and still counts', async () => {
+    await vscode.commands.executeCommand('workbench.view.explorer');
+    const asked: string[] = [];
+    const request = queue.request.bind(queue);
+    const spied: Pick<Queue, 'request'> = {
+      request(type, params) {
+        asked.push(type.method);
+        return request(type, params);
+      },
+    };
+    const other = await connect({
+      workspace: queue.root,
+      env: process.env,
+      client: 'test',
+      version: '0.0.0',
+      start: 'never',
+      serverBundle: '',
+    });
+    const before = queue.cache.counts?.done ?? 0;
+    Object.assign(queue, spied);
+    try {
+      const jobs = Array.from({ length: 5 }, (_, index) => ({
+        argv: script(String(index)),
+        cwd: queue.root,
+        lane: 'hidden',
+      }));
+      await other.request(Add, { jobs, caller: { env: { PATH: process.env['PATH'] ?? '' }, umask: 0o22 } });
+      await waitFor(() => (queue.cache.counts?.done ?? 0) >= before + 5, DEADLINE);
+      assert.deepEqual(asked, []);
+    } finally {
+      Reflect.deleteProperty(queue, 'request');
+      await other.close();
+    }
+  });
+
   it('goes on with another server after a restart', async () => {
     const before = queue.welcome?.server.pid;
     const server = await command<Server>('restartServer', { force: true });
     assert.ok(server.pid);
     assert.notEqual(server.pid, before);
     assert.equal((await ended(await command<Job>('addJob', { argv: script('0') }))).state, 'done');
+  });
+
+  it('takes the connection up again when the server was killed', async () => {
+    const pid = queue.welcome?.server.pid;
+    assert.ok(pid);
+    process.kill(pid, 'SIGKILL');
+    await waitFor(() => queue.state === 'ready' && queue.welcome?.server.pid !== pid, DEADLINE);
+    assert.equal((await ended(await command<Job>('addJob', { argv: script('0') }))).state, 'done');
+  });
+
+  it('leaves a server alone that was stopped on purpose, until something is asked of it', async () => {
+    await queue.request(ServerStop, { force: true });
+    await waitFor(() => queue.state === 'off' && queue.stopped, DEADLINE);
+    assert.equal((await ended(await command<Job>('addJob', { argv: script('0') }))).state, 'done');
+    assert.equal(queue.stopped, false);
   });
 });
