@@ -87,7 +87,7 @@ export function makeContext(
       void keep(opening);
       return (await asked).result;
     },
-    server: io.loadServer,
+    server: () => io.loadServer(),
     now: () => Date.now(),
     onInterrupt(listener, { term = false } = {}) {
       const names: NodeJS.Signals[] = term ? ['SIGINT', 'SIGTERM'] : ['SIGINT'];

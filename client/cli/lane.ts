@@ -56,14 +56,14 @@ function splitAtVerb(argv: readonly string[]): { before: string[]; word: string 
 
 async function help(word: string | null, io: Io): Promise<number> {
   const { overview, verbHelp } = await import('./help.ts');
-  const { terminal } = makeContext(io, { json: false, direct: false, workspace: null });
+  const context = makeContext(io, { json: false, direct: false, workspace: null });
   if (word === null) {
-    writeAll(1, await overview(terminal()));
+    writeAll(1, await overview(context.terminal()));
     return 0;
   }
   const name = verbName(word);
   if (name === null) throw unknownVerb(word);
-  writeAll(1, verbHelp(await loadVerb(name), terminal()));
+  writeAll(1, verbHelp(await loadVerb(name), context.terminal()));
   return 0;
 }
 

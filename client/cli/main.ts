@@ -33,18 +33,20 @@ function main(): void {
   const umask = process.umask(0o077);
   useCodeCache(env);
   const require = module.createRequire(import.meta.filename);
-  const { lane } = require(bundleFor(argv.slice(2))) as { lane(argv: string[], io: Io): Promise<number> };
+  const bundle = require(bundleFor(argv.slice(2))) as { lane: (argv: string[], io: Io) => Promise<number> };
   const serverBundle = path.join(import.meta.dirname, 'server.js');
   process.on('SIGINT', () => {
     if (process.listenerCount('SIGINT') === 1) process.exit(130);
   });
-  void lane(argv.slice(2), {
-    env,
-    cwd: currentFolder(env['PWD']),
-    umask,
-    serverBundle,
-    loadServer: () => require(serverBundle) as ServerModule,
-  }).then((status) => process.exit(status));
+  void bundle
+    .lane(argv.slice(2), {
+      env,
+      cwd: currentFolder(env['PWD']),
+      umask,
+      serverBundle,
+      loadServer: () => require(serverBundle) as ServerModule,
+    })
+    .then((status) => process.exit(status));
 }
 
 /** The smallest file that can do it: what is read and not needed still costs start time. */

@@ -10,7 +10,7 @@ import { EventsHint, List, Subscribe, Unsubscribe, type JobRef } from '../../sha
 import { escapeControls, truncate } from '../../shared/text.ts';
 import type { Context } from './verb.ts';
 
-const FRAMES = [...'⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏'];
+const FRAMES = '⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏';
 const FRAME_MS = 100;
 /** Waits shorter than this go by without a word. */
 const QUIET_MS = 1000;
@@ -62,11 +62,11 @@ export function startProgress(context: Context, connection: Connection, refs: re
     again = true;
     if (looking || ended || ids.length > MAX_WATCHED) return;
     looking = true;
-    while (again && !ended) {
+    do {
       again = false;
       const { jobs } = await connection.request(List, { ids, limit: MAX_WATCHED });
       text = progressText(jobs, ids.length, await placeOf(connection, jobs));
-    }
+    } while (again);
     looking = false;
   };
   // Progress is a courtesy: whatever goes wrong with it must not end the wait.

@@ -69,7 +69,7 @@ function cancel(context: Context, id: number): void {
       const error = results[0]?.error;
       if (error && error.code !== 'CONFLICT') context.note(`lane: ${error.message}`);
     },
-    (error: unknown) => context.note(`lane: the job could not be cancelled: ${String((error as Error).message)}`),
+    (error: unknown) => context.note(`lane: the job could not be cancelled: ${(error as Error).message}`),
   );
 }
 

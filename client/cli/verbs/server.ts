@@ -109,7 +109,10 @@ async function stop(context: Context, force: boolean): Promise<void> {
     if (!(error instanceof ConnectionLost)) throw error;
   }
   await connection.closed;
-  while (pid !== null && exists(pid)) await new Promise((resolve) => setTimeout(resolve, 10));
+  for (;;) {
+    if (pid === null || !exists(pid)) return;
+    await new Promise((resolve) => setTimeout(resolve, 10));
+  }
 }
 
 /** A zombie is gone: whoever is process 1 here may never collect it. */
