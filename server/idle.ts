@@ -3,7 +3,7 @@ import { MAX_TIMER_MS } from '../shared/limits.ts';
 import type { Clock } from './store/api.ts';
 
 export interface IdleWatch {
-  /** Something happened: count from now on. */
+  /** Something happened: count from now on. Needed after `onIdle` too, or nothing is counted any more. */
   touch(): void;
   stop(): void;
 }

@@ -13,6 +13,8 @@ export interface Listener {
   check(): Promise<boolean>;
   /** Accept no more; the socket is gone when this returns. Idempotent. */
   close(): void;
+  /** Listen again after `close`. */
+  reopen(): Promise<void>;
 }
 
 /** @throws REFUSED when the socket's folder is not ours; ENVIRONMENT when it cannot be listened on. */
@@ -37,6 +39,12 @@ export async function listen(
     close() {
       closed = true;
       server.close();
+    },
+    async reopen() {
+      if (!closed) return;
+      closed = false;
+      server = await open(paths, onSocket, onError);
+      identity = identityOf(paths);
     },
   };
 }

@@ -3,9 +3,11 @@
  * Everything made here is ended here, in the opposite order, whatever ends it.
  */
 import fs from 'node:fs';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { toErrorData } from '../shared/errors.ts';
 import type { Server } from '../shared/job.ts';
 import type { Env } from '../shared/paths.ts';
+import { SERVER_START_MS } from '../shared/limits.ts';
 import { Finishing, PROTOCOL } from '../shared/protocol.ts';
 import type { Context } from './context.ts';
 import { Disposal } from './disposal.ts';
@@ -86,12 +88,29 @@ async function begin(options: ServeOptions, disposal: Disposal): Promise<Ending>
     uptimeMs: Math.round(clock.ticks() - started),
     clients: clients(),
   });
+  let wasNeeded = false;
+  let listener: Listener | null = null;
   const idle = watchIdle({
     clock,
-    idleMs: () => store.read((reader) => queries.settings(reader)).serverIdleMs,
-    busy: () => clients() > 0 || worker.running() > 0 || store.read((reader) => queries.anyLive(reader)),
-    onIdle: () => ending.ask({ force: false, reason: 'nobody needs it' }),
+    // Whoever started it gets the time to dial, however short the setting is.
+    idleMs: () =>
+      Math.max(store.read((reader) => queries.settings(reader)).serverIdleMs, wasNeeded ? 0 : SERVER_START_MS),
+    busy: () => sessions.size > 0 || worker.running() > 0 || store.read((reader) => queries.anyLive(reader)),
+    onIdle: () => {
+      leave().catch((error: unknown) => log(`while it was idle: ${toErrorData(error).message}`));
+    },
   });
+  /** Ends, unless somebody comes at this very moment: who was let in is served. */
+  const leave = async (): Promise<void> => {
+    listener?.close();
+    for (let turn = 0; turn < 3; turn++) await nextTurn();
+    if (sessions.size === 0) {
+      ending.ask({ force: false, reason: 'nobody needs it' });
+      return;
+    }
+    await listener?.reopen();
+    idle.touch();
+  };
   disposal.add(() => idle.stop());
   const context: Context = {
     workspace,
@@ -123,7 +142,10 @@ async function begin(options: ServeOptions, disposal: Disposal): Promise<Ending>
   const host = {
     context,
     greet,
-    accepted: () => idle.touch(),
+    accepted: () => {
+      wasNeeded = true;
+      idle.touch();
+    },
     closed: (session: Session) => {
       sessions.delete(session);
       idle.touch();
@@ -139,13 +161,14 @@ async function begin(options: ServeOptions, disposal: Disposal): Promise<Ending>
   disposal.add(async () => {
     await Promise.all([...sessions].map((session) => session.finish()));
   });
-  const listener = await listen(
+  const listening = await listen(
     paths,
     (socket) => sessions.add(new Session(socket, host)),
     (error) => log(`the socket: ${error.message}`),
   );
-  disposal.add(() => listener.close());
-  disposal.add(guard(listener, options, ending));
+  listener = listening;
+  disposal.add(() => listening.close());
+  disposal.add(guard(listening, options, ending));
   options.onEndSignal(() => ending.ask({ force: ending.begun, reason: 'a signal' }));
   const startedAt = new Date(clock.now()).toISOString();
   writeServerFile(paths, { pid: process.pid, version: VERSION, protocol: PROTOCOL, socket: paths.socket, startedAt });

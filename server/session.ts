@@ -41,6 +41,9 @@ export interface SessionHost {
 const HELLO_MS = 30_000;
 /** Milliseconds the requests under way get when the server ends. */
 const FINISH_MS = 2000;
+/** A session is quiet when so many looks in a row, so many milliseconds apart, found nothing new. */
+const QUIET_LOOKS = 3;
+const LOOK_MS = 10;
 
 export class Session implements SessionPort {
   readonly #socket: Socket;
@@ -132,18 +135,24 @@ export class Session implements SessionPort {
     this.#held.delete(name);
   }
 
-  /** Answers what is under way, then closes. Resolves when the socket is closed. */
+  /**
+   * Answers what was asked, what is still on its way here included, then closes. Resolves when the
+   * socket is closed.
+   */
   async finish(): Promise<void> {
     const closed = new Promise<void>((resolve) => {
       if (this.#socket.destroyed) resolve();
       else this.#socket.once('close', () => resolve());
     });
-    this.#wire.pause();
     this.#ended.abort();
     const deadline = performance.now() + FINISH_MS;
-    while (this.#wire.unanswered() > 0 && performance.now() < deadline && !this.#socket.destroyed) {
-      await new Promise((resolve) => setTimeout(resolve, 5));
+    let [quiet, read] = [0, this.#socket.bytesRead];
+    while (quiet < QUIET_LOOKS && performance.now() < deadline && !this.#socket.destroyed) {
+      await new Promise((resolve) => setTimeout(resolve, LOOK_MS));
+      quiet = this.#wire.unanswered() === 0 && this.#socket.bytesRead === read ? quiet + 1 : 0;
+      read = this.#socket.bytesRead;
     }
+    this.#wire.pause();
     // A paused socket would never see the other side's end.
     this.#socket.end(() => this.#socket.destroy());
     const timer = setTimeout(() => this.#socket.destroy(), FINISH_MS);

@@ -4,6 +4,7 @@ import { execFileSync, spawn } from 'node:child_process';
 import fs from 'node:fs';
 import path from 'node:path';
 import { describe, it } from 'node:test';
+import { setTimeout as pause } from 'node:timers/promises';
 import { LanewayError } from '../../shared/errors.ts';
 import { findWorkspace } from '../../shared/paths.ts';
 import {
@@ -189,6 +190,29 @@ describe('a server', () => {
     await witness.close();
     assert.equal(await server.ended, 0);
     assert.match(fs.readFileSync(box.paths().serverLog, 'utf8'), /nobody needs it/);
+  });
+});
+
+describe('a client that comes while the server leaves', () => {
+  it('is served by it or by the next one, and never sent away', async (t) => {
+    const box = sandbox(t);
+    const options = { workspace: box.workspace, env: box.env, client: 'test', version: '0', start: 'always' } as const;
+    const reach = (): Promise<Connection> => connect({ ...options, serverBundle: path.join(dist, 'server.js') });
+    const first = await reach();
+    await first.request(SettingsSet, { settings: { serverIdleMs: 20 } });
+    await first.close();
+    const caller = { env: { PATH: process.env['PATH'] ?? '' }, umask: 0o022 };
+    for (let round = 0; round < 25; round++) {
+      const connection = await reach();
+      await connection.request(Add, { jobs: [{ argv: ['true'] }], caller });
+      await connection.close();
+      // Sometimes before it leaves, sometimes after, mostly in between.
+      await pause(round * 2);
+    }
+    const last = await reach();
+    const { counts } = await last.request(StatusRequest, null);
+    assert.equal(counts.queued + counts.running + counts.done, 25);
+    await last.close();
   });
 });
 
