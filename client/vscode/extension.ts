@@ -72,8 +72,8 @@ class LanewayWindow implements Laneway {
     activateOutput(this);
     activateTimeline(this);
     activateSettingsSync(this);
-    activateTerminalPath(this);
     activateTaskType(this);
+    activateTerminalPath(this);
   }
 
   queues(): readonly Queue[] {

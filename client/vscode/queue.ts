@@ -233,7 +233,7 @@ export class FolderQueue implements Queue {
       look().catch((error: unknown) => this.#options.log.debug(`looking for a server: ${toErrorData(error).message}`));
     };
     this.#look = setInterval(tick, LOOK_MS);
-    tick();
+    setImmediate(tick);
   }
 }
 

@@ -30,6 +30,10 @@ export function activateTerminalPath(laneway: Laneway): void {
   const { extension, subscriptions, log } = laneway;
   const collection = extension.environmentVariableCollection;
   const apply = async (): Promise<void> => {
+    // After activation: nothing needs a terminal's PATH sooner.
+    await new Promise((resolve) => {
+      setImmediate(resolve);
+    });
     collection.clear();
     for (const queue of laneway.queues()) collection.getScoped({ workspaceFolder: queue.folder }).clear();
     if (laneway.settings('cliOnTerminalPath') === false || !vscode.workspace.isTrusted) return;

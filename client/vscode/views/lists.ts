@@ -1,6 +1,6 @@
 /** Which lists stand under a lane and under a state group. Pure. */
 import type { ListQuery } from '../jobLists.ts';
-import type { Group } from './nodes.ts';
+import type { Group } from './groups.ts';
 
 /** Under a lane: what runs, what comes next in its order, what is blocked, what ended lately. */
 export function laneQueries(lane: string, text: string): ListQuery[] {

@@ -5,15 +5,13 @@
  * a test compares the two.
  */
 import { sayBytes, sayDuration, sayMoment, sayTime } from '../../../shared/format.ts';
-import type { Attempt, Checkpoint, Counts, Job, Lane } from '../../../shared/job.ts';
+import type { Attempt, Checkpoint, Job, Lane } from '../../../shared/job.ts';
 import { escapeControls } from '../../../shared/text.ts';
 import type { Queue } from '../context.ts';
 import { isTerminal, type ListQuery } from '../jobLists.ts';
+import { type Group, groupOf } from './groups.ts';
+import { type Icon, iconOf, stateIcon } from './icons.ts';
 import { attemptCount, commandText, elapsed, endingText, jobTitle, until } from './title.ts';
-
-/** The groups of the states view, in their order. */
-export const GROUPS = ['running', 'queued', 'scheduled', 'blocked', 'dead', 'done', 'canceled'] as const;
-export type Group = (typeof GROUPS)[number];
 
 interface Base {
   /** Stable while the thing exists: expansion and selection hang on it. */
@@ -83,7 +81,7 @@ export interface Shown {
   description: string;
   /** Name and value, one line each; a value may hold anything. */
   tooltip: [name: string, value: string][];
-  icon: { id: string; color: string | null } | null;
+  icon: Icon | null;
   words: ContextWord[];
   fold: 'none' | 'collapsed' | 'expanded';
   /** Read out by screen readers instead of label and description. */
@@ -115,94 +113,6 @@ export function describe(node: Node, now: number): Shown {
       };
     case 'note':
       return { ...plain(node.text, ['note']), icon: iconOf(node) };
-  }
-}
-
-/** The icon of every node, in one place. Colours are theme colours. */
-export function iconOf(node: Node): Shown['icon'] {
-  switch (node.kind) {
-    case 'folder':
-      return { id: 'folder', color: null };
-    case 'lane':
-      return node.lane.paused ? { id: 'debug-pause', color: 'charts.yellow' } : { id: 'list-ordered', color: null };
-    case 'group':
-      return stateIcon(node.group);
-    case 'job':
-      return stateIcon(groupOf(node.job));
-    case 'attempt':
-      return attemptIcon(node.attempt);
-    case 'stage':
-      return { id: 'check', color: 'testing.iconPassed' };
-    case 'more':
-      return { id: 'ellipsis', color: null };
-    case 'note':
-      return { id: 'warning', color: 'list.warningForeground' };
-  }
-}
-
-function stateIcon(group: Group): { id: string; color: string | null } {
-  switch (group) {
-    case 'running':
-      return { id: 'sync~spin', color: 'charts.blue' };
-    case 'queued':
-      return { id: 'circle-outline', color: 'charts.foreground' };
-    case 'scheduled':
-      return { id: 'watch', color: 'charts.purple' };
-    case 'blocked':
-      return { id: 'lock', color: 'charts.yellow' };
-    case 'dead':
-      return { id: 'error', color: 'testing.iconFailed' };
-    case 'done':
-      return { id: 'pass', color: 'testing.iconPassed' };
-    case 'canceled':
-      return { id: 'circle-slash', color: 'testing.iconSkipped' };
-  }
-}
-
-function attemptIcon(attempt: Attempt): { id: string; color: string | null } {
-  switch (attempt.state) {
-    case 'running':
-      return { id: 'sync~spin', color: 'charts.blue' };
-    case 'succeeded':
-      return { id: 'pass', color: 'testing.iconPassed' };
-    case 'failed':
-      return { id: 'error', color: 'testing.iconFailed' };
-    case 'timed_out':
-      return { id: 'watch', color: 'testing.iconFailed' };
-    case 'abandoned':
-      return { id: 'debug-disconnect', color: 'list.warningForeground' };
-    case 'canceled':
-      return { id: 'circle-slash', color: 'testing.iconSkipped' };
-  }
-}
-
-/** The group of the states view a job stands in. */
-export function groupOf(job: Job): Group {
-  switch (job.state) {
-    case 'queued':
-      return job.phase === 'scheduled' || job.phase === 'retrying' ? 'scheduled' : 'queued';
-    case 'running':
-    case 'blocked':
-    case 'dead':
-    case 'done':
-    case 'canceled':
-      return job.state;
-  }
-}
-
-/** How many jobs a group holds, by the counts that hints carry. */
-export function groupCount(group: Group, counts: Counts, scheduled: number): number {
-  switch (group) {
-    case 'queued':
-      return Math.max(0, counts.queued - scheduled);
-    case 'scheduled':
-      return scheduled;
-    case 'running':
-    case 'blocked':
-    case 'dead':
-    case 'done':
-    case 'canceled':
-      return counts[group];
   }
 }
 

@@ -2,7 +2,8 @@
 import type { Queue } from '../context.ts';
 import type { Shape } from './jobTree.ts';
 import { groupQuery, laneQueries } from './lists.ts';
-import { groupCount, type GroupNode, GROUPS, type LaneNode, type Node } from './nodes.ts';
+import { groupCount, GROUPS } from './groups.ts';
+import type { GroupNode, LaneNode, Node } from './nodes.ts';
 
 /** Lanes, then their jobs. `filter` gives the text that jobs must contain; empty for all. */
 export function lanesShape(filter: () => string): Shape {

@@ -1,5 +1,8 @@
 /** The extension in a real editor: its commands by id, its trees, its settings, its task type. */
 import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
+import path from 'node:path';
+import { promisify } from 'node:util';
 import * as vscode from 'vscode';
 import type { LanewayApi } from '../../../client/vscode/extension.ts';
 import type { Laneway, Queue } from '../../../client/vscode/context.ts';
@@ -48,6 +51,20 @@ describe('the queue from the editor', () => {
       contributes: { commands: { command: string }[] };
     };
     for (const { command: id } of manifest.contributes.commands) assert.ok(known.has(id), id);
+  });
+
+  it('puts a working lane on the PATH of terminals', async () => {
+    const variables = laneway.extension.environmentVariableCollection;
+    const mutator = await waitFor(() => variables.get('PATH'), DEADLINE);
+    assert.equal(mutator.type, vscode.EnvironmentVariableMutatorType.Prepend);
+    const lane = path.join(
+      mutator.value.split(path.delimiter)[0] ?? '',
+      process.platform === 'win32' ? 'lane.cmd' : 'lane',
+    );
+    const { stdout } = await promisify(execFile)(lane, ['--workspace', queue.root, '--json', 'status']);
+    assert.equal(typeof (JSON.parse(stdout) as Status).counts.done, 'number');
+    const scoped = variables.getScoped({ workspaceFolder: queue.folder }).get('LANEWAY_WORKSPACE');
+    assert.equal(scoped?.value, queue.root);
   });
 
   it('adds a job object without asking, and the job gets exactly that argv', async () => {
