@@ -116,7 +116,7 @@ function readValue(key: string, value: unknown): unknown {
     throw invalid(`"${key}" ${quoteValue(value)} is neither true nor false`);
   }
   if (key === 'env' || key === 'tag') return readPairs(key, value);
-  const plain = typeof value === 'string' || (typeof value === 'number' && flag.value !== 'S' && flag.value !== 'TEXT');
+  const plain = typeof value === 'string' || (typeof value === 'number' && (flag.value === 'N' || flag.value === 'D'));
   if (!plain) throw invalid(`"${key}" ${quoteValue(value)} is not what it should be`, flag.help);
   try {
     return flag.parse(String(value));
