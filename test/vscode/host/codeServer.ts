@@ -5,17 +5,20 @@
 import { mkdir, readdir, rename, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { cachedFolder, freshFolder, node24, npmCommand, removeFolder } from './places.ts';
+import { PLAIN_LOGGER } from './plainLogger.ts';
 import { run, type Running, start } from './processes.ts';
 import { say, step } from './steps.ts';
 
 /** VS Code 1.139. */
 const VERSION = '4.139.1';
+/** Raised when what is done to it after the download changes. */
+const REVISION = 2;
 const NETWORK_HINT = 'It needs the npm registry once; behind a proxy set HTTPS_PROXY or npm config registry.';
 
 /** Downloads the editor into the cache. @returns the folder of its `lib/vscode`. */
 export async function installCodeServer(): Promise<string> {
   return await step('installing the editor', { deadlineMs: 480_000, hint: NETWORK_HINT }, (signal) =>
-    cachedFolder(`code-server-${VERSION}`, async (folder) => {
+    cachedFolder(`code-server-${VERSION}-${REVISION}`, async (folder) => {
       say(`installing code-server ${VERSION} (once, some 50 MB)`);
       const [npm, ...first] = npmCommand();
       const quiet = ['--silent', '--no-audit', '--no-fund', '--no-update-notifier', '--fetch-retries=4'];
@@ -31,6 +34,7 @@ export async function installCodeServer(): Promise<string> {
       await run(npm, [...first, ...install], { cwd: vscode, env, signal });
       for (const name of await readdir(vscode)) await rename(path.join(vscode, name), path.join(folder, name));
       await removeFolder(path.join(folder, 'package'));
+      await writeFile(path.join(folder, 'node_modules/@vscode/spdlog/index.js'), PLAIN_LOGGER);
     }),
   );
 }

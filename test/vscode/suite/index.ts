@@ -10,6 +10,7 @@ export async function run(): Promise<void> {
   const mocha = new Mocha({ ui: 'bdd', timeout: 120_000, reporter: Mocha.reporters.Base });
   mocha.suite.emit('pre-require', globalThis, '', mocha);
   await import('./activation.test.ts');
+  await import('./logs.test.ts');
   await import('./queue.test.ts');
   const results = await runMocha(mocha, (line) => console.log(`${LINE}${line}`));
   const file = process.env['LANEWAY_TEST_RESULTS'];

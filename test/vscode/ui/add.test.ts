@@ -16,11 +16,29 @@ describe('the window', () => {
     await window.unfold('Lanes', /^job 1,/);
     await (await window.row('Lanes', /^attempt 1\b/)).click();
     await window.until('its output', async () => /tick \d/.test(await window.lines('panel')));
-    await window.screenshot('running');
 
     await sandbox.write('stop');
     await window.until('its end in the log', async () => /#1\.1 succeeded after/.test(await window.lines('panel')));
     await window.row('Lanes', /^job 1, node tick\.mjs, done/);
     assert.match(await sandbox.lane('output', '1'), /^pid \d+\ntick 1\n/);
+  });
+
+  journey('says when a line needs a shell, and passes every argument as typed', {}, async (window, { sandbox }) => {
+    await window.openViews();
+    await window.command('Laneway: Add Job…');
+    await window.asked('Type a command');
+    await window.answer(`node -p 'process.argv.slice(1).join("|")' -- "a b" '' '$HOME' '*' -x ünï`);
+    await window.asked('Which lane?');
+    await window.answer('default');
+    await window.row('Lanes', /^job 1, .*done/);
+    assert.equal(await sandbox.lane('output', '1'), 'a b||$HOME|*|-x|ünï\n');
+
+    await window.command('Laneway: Add Job…');
+    await window.asked('Type a command');
+    await window.answer('echo one && echo two | cat', 'sh -c');
+    await window.asked('Which lane?');
+    await window.answer('default');
+    await window.row('Lanes', /^job 2, .*done/);
+    assert.equal(await sandbox.lane('output', '2'), 'one\ntwo\n');
   });
 });
