@@ -7,7 +7,10 @@ import { describe, it } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
 import { LanewayError } from '../../shared/errors.ts';
 import { findWorkspace } from '../../shared/paths.ts';
+import { connect } from '../../shared/connect.ts';
+import type { Connection } from '../../shared/connection.ts';
 import {
+  Add,
   EventsHint,
   ServerStatus,
   ServerStop,
