@@ -94,6 +94,23 @@ describe('verbs over several jobs', () => {
     assert.deepEqual(await box.json(['cancel', '--all']), { results: [] });
   });
 
+  it('retry a dead job with what its death had settled', async (t) => {
+    const box = sandbox(t);
+    const need = await add(box, '--', 'false');
+    const dependent = await add(box, '--needs', String(need), '--', 'true');
+    await reach(box, dependent, 'canceled');
+    await box.json(['pause', 'default']);
+    await box.json(['retry', String(need)]);
+    await reach(box, dependent, 'canceled');
+    await box.json(['resume', 'default']);
+    await reach(box, need, 'dead');
+    await box.json(['pause', 'default']);
+    assert.deepEqual(await box.json(['retry', String(need), '--with-dependents']), {
+      results: [{ id: need, state: 'queued', error: null }],
+    });
+    await reach(box, dependent, 'blocked');
+  });
+
   it('retry all that are dead, run a job afresh by force, and bump', async (t) => {
     const box = sandbox(t);
     const dead = [await add(box, '--lane', 'a', '--', 'false'), await add(box, '--lane', 'b', '--', 'false')];

@@ -16,15 +16,21 @@ export default verb({
     lane: laneFlag('Of those, only jobs of this lane'),
     tag: tagFlag('Of those, only jobs with this tag; repeatable'),
     force: toggle('Stop a running attempt first, with its grace, then run the job again'),
+    withDependents: toggle('Also bring back the jobs that its death had settled'),
   },
   examples: [
     { line: 'lane retry 12', says: 'one dead job' },
     { line: 'lane retry --all --lane build', says: 'all that died in one lane' },
+    { line: 'lane retry 12 --with-dependents', says: 'and all that ended because it had died' },
     { line: 'lane retry last --force', says: 'start the newest job afresh, even if it runs' },
   ],
   async run(context, { flags, words }) {
     const selection = selectionOf(words, flags, 'retry');
-    const { results } = await context.request(Retry, { selection, force: flags.force });
+    const { results } = await context.request(Retry, {
+      selection,
+      force: flags.force,
+      withDependents: flags.withDependents,
+    });
     return finish(
       context,
       results.map(({ id, state, error }) => ({ id, state, error })),
