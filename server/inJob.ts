@@ -4,6 +4,7 @@ import { type Env, statePaths } from '../shared/paths.ts';
 import type { InJob } from '../shared/serverModule.ts';
 import { duration } from '../shared/check.ts';
 import { validateStageName } from '../shared/validate.ts';
+import { parsePoints } from './run/points.ts';
 import type { Clock, Owner, Store } from './store/api.ts';
 import { openStore } from './store/open.ts';
 import * as queries from './store/queries/index.ts';
@@ -57,7 +58,7 @@ function ownerOf({ jobId, attempt, workerId, fence }: InJob): Owner {
 
 async function withStore<T>(job: InJob, { env, clock }: InJobParts, act: (store: Store) => T | Promise<T>): Promise<T> {
   const { folder } = statePaths(job.workspace, env);
-  const store = await openStore({ folder, clock, mustExist: true });
+  const store = await openStore({ folder, clock, mustExist: true, point: parsePoints(env['LANEWAY_TEST_POINTS']) });
   try {
     return await act(store);
   } finally {

@@ -1,6 +1,7 @@
 /** A worker on an open queue, with everything of this machine that it needs. Used by server, `--direct`, `lane work`. */
 import os from 'node:os';
 import path from 'node:path';
+import { HEARTBEAT_MS, LEASE_MS } from '../shared/limits.ts';
 import type { Env } from '../shared/paths.ts';
 import { writeLauncher } from './launcher.ts';
 import type { OpenQueue } from './openQueue.ts';
@@ -31,23 +32,32 @@ export interface MakeWorkerOptions {
 export async function makeWorker(options: MakeWorkerOptions): Promise<WorkerHandle> {
   const { queue, workspace, clock, env, kind, lanes = null, slots = null, maxAttempts = null } = options;
   const { store, paths } = queue;
-  return createWorker({
-    store,
-    clock,
-    host: await readHost(process.platform, runTool),
-    paths: { workspace, home: paths.home, logs: paths.logs, laneFolder: laneFolder(paths.folder) },
-    kind,
-    lanes,
-    slots,
-    concurrency: options.concurrency ?? concurrencyOf(queue),
-    maxAttempts,
-    logLimit: () => store.read((reader) => queries.settings(reader)).logLimit,
-    onTrouble: options.onTrouble,
-    onFinished: options.onFinished,
-    onIdle: options.onIdle,
-    log: options.log,
-    point: parsePoints(env['LANEWAY_TEST_POINTS'], (signal) => process.kill(process.pid, signal)),
-  });
+  return createWorker(
+    {
+      store,
+      clock,
+      host: await readHost(process.platform, runTool),
+      paths: { workspace, home: paths.home, logs: paths.logs, laneFolder: laneFolder(paths.folder) },
+      kind,
+      lanes,
+      slots,
+      concurrency: options.concurrency ?? concurrencyOf(queue),
+      maxAttempts,
+      logLimit: () => store.read((reader) => queries.settings(reader)).logLimit,
+      onTrouble: options.onTrouble,
+      onFinished: options.onFinished,
+      onIdle: options.onIdle,
+      log: options.log,
+      point: parsePoints(env['LANEWAY_TEST_POINTS']),
+    },
+    heartbeatOf(env),
+  );
+}
+
+/** Tests alone shorten the heartbeat, and with it the lease of six. */
+function heartbeatOf(env: Env): { heartbeatMs: number; leaseMs: number } {
+  const heartbeatMs = Number(env['LANEWAY_TEST_HEARTBEAT_MS'] ?? HEARTBEAT_MS);
+  return { heartbeatMs, leaseMs: (LEASE_MS / HEARTBEAT_MS) * heartbeatMs };
 }
 
 /** The queue's setting, else one job per core. */

@@ -4,6 +4,7 @@ import path from 'node:path';
 import { LanewayError } from '../shared/errors.ts';
 import { prepareGround } from '../shared/ground.ts';
 import { type Env, type Machine, type StatePaths, statePaths, thisMachine } from '../shared/paths.ts';
+import { parsePoints } from './run/points.ts';
 import type { Clock, Store } from './store/api.ts';
 import { openStore } from './store/open.ts';
 import * as queries from './store/queries/index.ts';
@@ -35,7 +36,13 @@ export async function openQueue(options: OpenQueueOptions): Promise<OpenQueue> {
   const paths = statePaths(workspace, env, machine);
   prepareGround(paths, workspace, env, machine);
   const before = new Set(damagedIn(paths.folder));
-  const store = await openStore({ folder: paths.folder, clock, warn, mustExist });
+  const store = await openStore({
+    folder: paths.folder,
+    clock,
+    warn,
+    mustExist,
+    point: parsePoints(env['LANEWAY_TEST_POINTS']),
+  });
   try {
     claimFolder(paths, store, workspace, warn);
   } catch (error) {

@@ -3,7 +3,10 @@
  * nothing. The crash suite starts the server with `LANEWAY_TEST_POINTS`, and the process kills or
  * stops itself right there, which no timing from outside could do.
  */
+import { EVENT_TYPES } from '../../shared/event.ts';
+import type { StoreInstant } from '../store/api.ts';
 
+/** Of a worker. */
 export const POINTS = [
   'claim:before',
   'claim:after',
@@ -20,7 +23,19 @@ export const POINTS = [
   'reap:killed',
   'reap:after',
 ] as const;
-export type PointName = (typeof POINTS)[number];
+export type PointName = (typeof POINTS)[number] | StoreInstant;
+
+/** Of the store, see api.ts. */
+export const STORE_POINTS: readonly StoreInstant[] = [
+  'open:made',
+  'migrate:before',
+  'migrate:after',
+  ...(['commit:before', 'commit:after'] as const).flatMap((commit): StoreInstant[] => [
+    commit,
+    ...EVENT_TYPES.map((type) => `${commit}:${type}` as const),
+  ]),
+];
+
 export type Point = (name: PointName) => void;
 
 export const noPoint: Point = () => undefined;
@@ -30,14 +45,14 @@ export const noPoint: Point = () => undefined;
  * `signal` sends SIGKILL or SIGSTOP to this process and returns only if it survived.
  * @throws Error for a name or an action that does not exist: a crash test that never crashes is no test.
  */
-export function parsePoints(text: string | undefined, signal: (name: 'SIGKILL' | 'SIGSTOP') => void): Point {
+export function parsePoints(text: string | undefined, signal: (name: 'SIGKILL' | 'SIGSTOP') => void = onSelf): Point {
   if (!text) return noPoint;
   const actions = new Map<string, { at: number; signal: 'SIGKILL' | 'SIGSTOP'; seen: number }>();
   for (const part of text.split(',')) {
-    const match = /^([a-z:-]+)(?:#(\d+))?=(kill|pause)$/.exec(part.trim());
+    const match = /^([a-z:_-]+)(?:#(\d+))?=(kill|pause)$/.exec(part.trim());
     const name = match?.[1];
-    if (match === null || name === undefined || !(POINTS as readonly string[]).includes(name)) {
-      throw new Error(`"${part}" names no point; known: ${POINTS.join(', ')} (=kill or =pause)`);
+    if (match === null || name === undefined || ![...POINTS, ...STORE_POINTS].some((known) => known === name)) {
+      throw new Error(`"${part}" names no point; known: ${[...POINTS, ...STORE_POINTS].join(', ')} (=kill or =pause)`);
     }
     actions.set(name, { at: Number(match[2] ?? 1), signal: match[3] === 'kill' ? 'SIGKILL' : 'SIGSTOP', seen: 0 });
   }
@@ -47,4 +62,8 @@ export function parsePoints(text: string | undefined, signal: (name: 'SIGKILL' |
     action.seen += 1;
     if (action.seen === action.at) signal(action.signal);
   };
+}
+
+function onSelf(signal: NodeJS.Signals): void {
+  process.kill(process.pid, signal);
 }

@@ -6,7 +6,7 @@
  * Times inside the server are integers: milliseconds since the epoch (`now` is injected).
  */
 import type { Database } from 'better-sqlite3';
-import type { JobEvent, TimelineEntry } from '../../shared/event.ts';
+import type { EventType, JobEvent, TimelineEntry } from '../../shared/event.ts';
 import type {
   AddRequest,
   Attempt,
@@ -74,7 +74,21 @@ export interface OpenOptions {
   warn?: (message: string) => void;
   /** Refuse instead of creating when there is no database. */
   mustExist?: boolean;
+  /** Tests only: told of each instant in which dying must be safe. */
+  point?: StorePoint;
 }
+
+/**
+ * Instants of the store: `commit:before` and `commit:after` of every transaction of the writer, and the
+ * same with the type of each event it wrote; a new file made but empty; around a migration's commit.
+ */
+export type StoreInstant =
+  | `commit:${'before' | 'after'}`
+  | `commit:${'before' | 'after'}:${EventType}`
+  | 'open:made'
+  | 'migrate:before'
+  | 'migrate:after';
+export type StorePoint = (name: StoreInstant) => void;
 
 /** server/store/open.ts */
 export type OpenStore = (options: OpenOptions) => Promise<Store>;

@@ -13,7 +13,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import type { Database } from 'better-sqlite3';
 import { LanewayError } from '../../shared/errors.ts';
 import { LEASE_MS } from '../../shared/limits.ts';
-import type { Clock } from './api.ts';
+import type { Clock, StorePoint } from './api.ts';
 import { whileBusy } from './busy.ts';
 import { statement } from './statements.ts';
 
@@ -40,6 +40,7 @@ export interface MigrateOptions {
   migrations?: () => string[];
   /** How long to wait for workers of an older schema, ms. */
   workersMs?: number;
+  point?: StorePoint;
 }
 
 const LOCK_MS = 60_000;
@@ -62,7 +63,7 @@ export function schemaNewer(file: string, found: number, known: number): Laneway
  * @throws SCHEMA_NEWER, with nothing changed; ENVIRONMENT beside live workers of an older schema.
  */
 export async function migrate(db: Database, options: MigrateOptions): Promise<string> {
-  const { clock, file, schema = SCHEMA, migrations = loadMigrations, workersMs = 5000 } = options;
+  const { clock, file, schema = SCHEMA, migrations = loadMigrations, workersMs = 5000, point } = options;
   const patience = { clock, deadlineMs: LOCK_MS };
   const end = clock.ticks() + workersMs;
   for (;;) {
@@ -70,7 +71,7 @@ export async function migrate(db: Database, options: MigrateOptions): Promise<st
     if (found > schema) throw schemaNewer(file, found, schema);
     if (found === schema) return whileBusy(() => instanceOf(db), patience);
     const texts = migrations();
-    const blockers = await whileBusy(() => step(db, { clock, schema, texts }), patience);
+    const blockers = await whileBusy(() => step(db, { clock, schema, texts, point }), patience);
     if (blockers.length === 0) continue;
     if (clock.ticks() >= end) {
       const who = blockers.map((worker) => `pid ${worker.pid}`).join(', ');
@@ -89,7 +90,10 @@ interface Blocker {
 }
 
 /** One migration in one transaction. Gives the live workers that stand in its way, else none. */
-function step(db: Database, { clock, schema, texts }: { clock: Clock; schema: number; texts: string[] }): Blocker[] {
+function step(
+  db: Database,
+  { clock, schema, texts, point }: { clock: Clock; schema: number; texts: string[]; point?: StorePoint },
+): Blocker[] {
   db.exec('BEGIN IMMEDIATE');
   try {
     // Another process may have been here first.
@@ -100,8 +104,10 @@ function step(db: Database, { clock, schema, texts }: { clock: Clock; schema: nu
       db.exec(sql);
       db.pragma(`user_version = ${found + 1}`);
       if (found === 0) db.prepare(`INSERT INTO meta (key, value) VALUES ('instance', ?)`).run(randomUUID());
+      point?.('migrate:before');
     }
     db.exec('COMMIT');
+    if (sql !== undefined && blockers.length === 0) point?.('migrate:after');
     return blockers;
   } catch (error) {
     if (db.inTransaction) db.exec('ROLLBACK');

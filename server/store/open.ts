@@ -73,9 +73,9 @@ async function openSound(
   options: OpenOptions,
   parts: OpenParts,
 ): Promise<{ db: Database; instance: string }> {
-  const { clock, busyMs = 50, warn = ignore, mustExist } = options;
+  const { clock, busyMs = 50, warn = ignore, mustExist, point } = options;
   for (let tries = 1; ; tries++) {
-    makeFile(file);
+    if (makeFile(file)) point?.('open:made');
     const { schema, migrations, workersMs } = parts;
     let db: Database | undefined;
     try {
@@ -84,7 +84,7 @@ async function openSound(
       const opened = await connect(file, { busyMs });
       db = opened;
       await whileBusy(() => configure(opened), patience);
-      const instance = await migrate(opened, { clock, file, schema, migrations, workersMs });
+      const instance = await migrate(opened, { clock, file, schema, migrations, workersMs, point });
       return { db: opened, instance };
     } catch (error) {
       db?.close();
@@ -97,14 +97,16 @@ async function openSound(
 /**
  * SQLite would make the file 0644 under the usual umask; its log and shared memory take the file's
  * mode. `wx`, so that an existing database is never opened by other means than SQLite's: closing
- * such a descriptor would free the locks of a connection in this process.
+ * such a descriptor would free the locks of a connection in this process. False: it is there already.
  */
-function makeFile(file: string): void {
+function makeFile(file: string): boolean {
   try {
     fs.closeSync(fs.openSync(file, 'wx', 0o600));
+    return true;
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
     tighten(file, 0o600);
+    return false;
   }
 }
 
@@ -112,7 +114,7 @@ function storeOn(
   db: Database,
   { file, instance, schema, options }: { file: string; instance: string; schema: number; options: OpenOptions },
 ): Store {
-  const { clock, warn = ignore } = options;
+  const { clock, warn = ignore, point } = options;
   const listeners = new Set<() => void>();
   const committed = (): void => {
     for (const listener of listeners) {
@@ -123,7 +125,7 @@ function storeOn(
       }
     }
   };
-  const writer = new Writer({ db, file, schema, clock, committed });
+  const writer = new Writer({ db, file, schema, clock, committed, point });
   return {
     path: file,
     instance,

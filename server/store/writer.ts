@@ -10,7 +10,8 @@ import fs from 'node:fs';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Database } from 'better-sqlite3';
 import { LanewayError } from '../../shared/errors.ts';
-import type { Clock, Tx } from './api.ts';
+import type { EventType } from '../../shared/event.ts';
+import type { Clock, StorePoint, Tx } from './api.ts';
 import { whileBusy } from './busy.ts';
 import { schemaNewer, schemaOf } from './migrate.ts';
 import { toStoreError, troubleOf } from './sqliteErrors.ts';
@@ -37,6 +38,7 @@ export interface WriterOptions {
   clock: Clock;
   /** Events were committed. */
   committed: () => void;
+  point?: StorePoint;
 }
 
 export class Writer {
@@ -45,17 +47,19 @@ export class Writer {
   readonly #schema: number;
   readonly #clock: Clock;
   readonly #committed: () => void;
+  readonly #point: StorePoint | undefined;
   readonly #identity: string;
   #queue: Call[] = [];
   #pumping: Promise<void> | null = null;
   #closed = false;
 
-  constructor({ db, file, schema, clock, committed }: WriterOptions) {
+  constructor({ db, file, schema, clock, committed, point }: WriterOptions) {
     this.#db = db;
     this.#file = file;
     this.#schema = schema;
     this.#clock = clock;
     this.#committed = committed;
+    this.#point = point;
     this.#identity = identityOf(file);
   }
 
@@ -140,13 +144,21 @@ export class Writer {
         if (group.length > 1) statement(db, 'RELEASE call').run();
       }
       appended = lastEvent(db) > before;
+      const types = this.#point === undefined ? [] : typesSince(db, before);
+      this.#pass('before', types);
       statement(db, 'COMMIT').run();
+      this.#pass('after', types);
     } catch (error) {
       if (db.inTransaction) statement(db, 'ROLLBACK').run();
       throw error;
     }
     if (appended) this.#committed();
     return answers;
+  }
+
+  #pass(when: 'before' | 'after', types: EventType[]): void {
+    this.#point?.(`commit:${when}`);
+    for (const type of types) this.#point?.(`commit:${when}:${type}`);
   }
 
   /**
@@ -169,6 +181,13 @@ export class Writer {
 /** Of the ledger, whoever wrote it: batches write theirs in wide statements, past `Tx.event`. */
 function lastEvent(db: Database): number {
   return statement<{ id: number | null }>(db, 'SELECT max(id) AS id FROM job_events').get()?.id ?? 0;
+}
+
+function typesSince(db: Database, event: number): EventType[] {
+  const sql = 'SELECT DISTINCT event_type AS type FROM job_events WHERE id > ?';
+  return statement<{ type: EventType }>(db, sql)
+    .all(event)
+    .map(({ type }) => type);
 }
 
 type NewEvent = Parameters<Tx['event']>[0];
