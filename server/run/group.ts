@@ -78,7 +78,7 @@ export interface StopGroup {
 /** Longest pause between two looks; the first ones follow within milliseconds. */
 const LOOK_MS = 100;
 /** Pause after a look that failed. */
-const LOOK_AGAIN_MS = 1000;
+export const LOOK_AGAIN_MS = 1000;
 /** A line in the log when a killed group still stands after this long. */
 const STUBBORN_MS = 10_000;
 

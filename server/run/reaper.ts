@@ -6,12 +6,13 @@
  * A worker may have died between starting a process and recording it. Then the process is known by
  * the marks in its environment and by the log it writes to (Linux), and its log by its name.
  */
+import { setTimeout as pause } from 'node:timers/promises';
 import { LanewayError } from '../../shared/errors.ts';
 import { discardLogs, logSizes } from '../logs/open.ts';
 import { logPaths } from '../logs/paths.ts';
 import type { LogPaths } from '../logs/paths.ts';
 import type { HostIdentity, LogSizes, Owner, Registration, RunningAttempt } from '../store/api.ts';
-import { stopGroup } from './group.ts';
+import { LOOK_AGAIN_MS, stopGroup } from './group.ts';
 import type { GroupTools, Leader } from './group.ts';
 import { countStill, judge, whereabouts } from './judge.ts';
 import type { Pulse, Verdict } from './judge.ts';
@@ -104,7 +105,7 @@ async function reap(attempt: RunningAttempt, tools: ReaperTools): Promise<void> 
   point('reap:taken');
   const files = filesOf(attempt, tools.paths.logs);
   const mayLive = whereabouts(attempt, tools.here) === 'here';
-  const leaders = mayLive ? leadersOf(attempt, files, tools) : [];
+  const leaders = mayLive ? await leadersOf(attempt, files, tools) : [];
   if (attempt.pid === null) await recordLost(owner, leaders[0] ?? null, files, tools);
   await Promise.all(leaders.map((leader) => stopGroup(leader, { graceMs: attempt.cancelGraceMs }, tools)));
   point('reap:killed');
@@ -112,8 +113,8 @@ async function reap(attempt: RunningAttempt, tools: ReaperTools): Promise<void> 
   point('reap:after');
 }
 
-/** The recorded process, else whatever carries the attempt's marks. */
-function leadersOf(attempt: RunningAttempt, files: LogPaths, tools: ReaperTools): Leader[] {
+/** The recorded process, else whatever carries the attempt's marks; looks until it could look. */
+async function leadersOf(attempt: RunningAttempt, files: LogPaths, tools: ReaperTools): Promise<Leader[]> {
   if (attempt.pid !== null) return [{ pid: attempt.pid, startTime: attempt.pidStartTime, own: false }];
   // Not its worker and fence: another reaper may have owned it in between.
   const marks = {
@@ -122,8 +123,16 @@ function leadersOf(attempt: RunningAttempt, files: LogPaths, tools: ReaperTools)
     LANEWAY_WORKSPACE: tools.paths.workspace,
     LANEWAY_HOME: tools.paths.home,
   };
-  const found = tools.processes.marked(marks, [files.stdout, files.stderr]);
-  return sessionLeaders(found.filter(({ pid }) => pid !== tools.ownPid));
+  for (;;) {
+    try {
+      const found = tools.processes.marked(marks, [files.stdout, files.stderr]);
+      return sessionLeaders(found.filter(({ pid }) => pid !== tools.ownPid));
+    } catch (error) {
+      // This reaper owns the attempt by now: given up here, nobody would close it while this process lives.
+      tools.log(`cannot list processes: ${(error as Error).message}`);
+      await pause(LOOK_AGAIN_MS);
+    }
+  }
 }
 
 /** One leader per session; where it has ended, the oldest member found dates it. */

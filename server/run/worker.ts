@@ -61,6 +61,8 @@ export function createWorker(options: WorkerOptions, parts: Partial<WorkerParts>
   let lease: Lease | null = null;
   let starting: Promise<void> | null = null;
   let leaving: Promise<void> | null = null;
+  /** Ticks just before the newest claim. */
+  let claimedAt = 0;
   /** The last claim left slots free. */
   let dry = false;
   let ended = false;
@@ -93,6 +95,10 @@ export function createWorker(options: WorkerOptions, parts: Partial<WorkerParts>
     persist,
     spawn: () => spawn,
     onFree: () => scheduler.wake(),
+    onDiscarded: () => {
+      attemptsLeft += 1;
+      scheduler.wake();
+    },
     onRecorded: noticeQuiet,
     onTrouble: (text) => trouble.report(text),
   });
@@ -104,7 +110,7 @@ export function createWorker(options: WorkerOptions, parts: Partial<WorkerParts>
     claim,
     run: (claimed) => {
       attemptsLeft -= 1;
-      attempts.begin(claimed);
+      attempts.begin(claimed, claimedAt);
       // A cancel may have been committed along with the claim.
       lookSoon();
     },
@@ -136,7 +142,10 @@ export function createWorker(options: WorkerOptions, parts: Partial<WorkerParts>
   async function claim(limit: number): Promise<Claimed[]> {
     dry = false;
     point('claim:before');
-    const write = () => store.write((tx) => transitions.claim(tx, { workerId: id, lanes, slots, limit }));
+    const write = () => {
+      claimedAt = clock.ticks();
+      return store.write((tx) => transitions.claim(tx, { workerId: id, lanes, slots, limit }));
+    };
     let claimed: Claimed[];
     try {
       claimed = await write();
