@@ -281,7 +281,7 @@ describe('unsafe ground is refused, and the reason told', () => {
       const box = sandbox(t);
       const state = box.env['LANEWAY_HOME'] ?? '';
       fs.mkdirSync(state, { mode: 0o500 });
-      t.after(() => fs.chmodSync(state, 0o700));
+      box.defer(async () => fs.chmodSync(state, 0o700));
       const { code, stderr } = await startUnwatched(box);
       assert.equal(code, 3);
       assert.match(stderr, /EACCES/);
