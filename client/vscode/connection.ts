@@ -43,6 +43,8 @@ export interface ConnectionOptions {
   /** The connection broke and is being made again. */
   onReconnecting(): void;
   onReconnected(welcome: Welcome): void;
+  /** Taking the connection up again met a dying server: it is worth dialling anew. */
+  onHandshakeLost(): void;
   /** The session ended for good. `failure` is null when the server said goodbye. */
   onLost(failure: ErrorData | null): void;
   /** A message arrived. */
@@ -62,6 +64,16 @@ class QuietClient extends LanguageClient {
   }
 }
 
+/**
+ * The server went away between accepting and answering: a dying process still accepts for a
+ * moment. Whoever dials again finds the next one.
+ */
+export const HANDSHAKE_LOST: ErrorData = {
+  code: 'ENVIRONMENT',
+  message: 'the server ended before it answered',
+  hint: null,
+};
+
 /** A server of an earlier protocol has been asked to finish, and still runs jobs. */
 export class OlderServer extends LanewayError {
   /** Resolves when it has ended. */
@@ -71,6 +83,13 @@ export class OlderServer extends LanewayError {
     const jobs = mismatch.running === 1 ? '1 running job' : `${mismatch.running} running jobs`;
     super('VERSION_MISMATCH', `an older server (version ${mismatch.version}) first finishes ${jobs}`, null);
     this.finished = finished;
+  }
+}
+
+/** Thrown by a start that may be tried again. */
+export class HandshakeLost extends LanewayError {
+  constructor(cause: unknown) {
+    super(HANDSHAKE_LOST.code, HANDSHAKE_LOST.message, HANDSHAKE_LOST.hint, { cause });
   }
 }
 
@@ -98,7 +117,7 @@ export class ServerConnection {
       workspaceFolder: options.folder,
       initializationOptions: hello,
       initializationFailedHandler: (error: unknown) => {
-        this.#failure = toErrorData(error);
+        this.#failure = isConnectionLost(error) ? HANDSHAKE_LOST : toErrorData(error);
         this.#older = this.#olderServer(error);
         return false;
       },
@@ -129,6 +148,9 @@ export class ServerConnection {
       const older = this.#older;
       if (older) throw older;
       this.#socket?.destroy();
+      if (this.#failure === HANDSHAKE_LOST || (this.#failure === null && isConnectionLost(error))) {
+        throw new HandshakeLost(error);
+      }
       throw this.#asLoss(error);
     }
     const welcome = this.#welcome();
@@ -228,7 +250,8 @@ export class ServerConnection {
       const welcome = this.#welcome();
       if (welcome) this.#options.onReconnected(welcome);
     } else if (state === State.StartFailed) {
-      this.#lost(this.#failure ?? { code: 'ENVIRONMENT', message: 'the server cannot be reached again', hint: null });
+      // An older server took over meanwhile: a new start greets it and waits for its end.
+      this.#lost(this.#older ? HANDSHAKE_LOST : (this.#failure ?? HANDSHAKE_LOST));
     }
   }
 
@@ -248,7 +271,8 @@ export class ServerConnection {
   #lost(failure: ErrorData | null): void {
     this.#ended = true;
     this.#socket?.destroy();
-    this.#options.onLost(failure);
+    if (failure === HANDSHAKE_LOST) this.#options.onHandshakeLost();
+    else this.#options.onLost(failure);
   }
 
   #asLoss(error: unknown): LanewayError {

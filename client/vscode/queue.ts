@@ -4,6 +4,7 @@
  * costs more than all the rest of activation, so it is loaded with the first connection.
  */
 import fs from 'node:fs';
+import { setTimeout as delay } from 'node:timers/promises';
 import * as vscode from 'vscode';
 import { type ErrorData, LanewayError, toErrorData } from '../../shared/errors.ts';
 import { statePaths } from '../../shared/paths.ts';
@@ -16,7 +17,7 @@ import {
   Subscribe,
   type Welcome,
 } from '../../shared/protocol.ts';
-import type { ServerConnection } from './connection.ts';
+import type { ConnectionOptions, ServerConnection } from './connection.ts';
 import type { Queue, QueueState } from './context.ts';
 import { type Hint, JobCache } from './jobCache.ts';
 import { tryDial } from './dial.ts';
@@ -36,6 +37,10 @@ export interface QueueOptions {
 
 /** How often a folder without a connection looks whether somebody else started its server, in milliseconds. */
 const LOOK_MS = 2000;
+
+/** Dials of one start that may meet a dying server, and the pause after the first in milliseconds. */
+const MAX_DIALS = 6;
+const REDIAL_MS = 100;
 
 export class FolderQueue implements Queue {
   readonly folder: vscode.WorkspaceFolder;
@@ -156,11 +161,29 @@ export class FolderQueue implements Queue {
     throw new LanewayError(code, message, hint);
   }
 
+  /** Starts one, again when a dying server took the dial, and after an older one has ended. */
   async #startConnection(): Promise<void> {
-    const { OlderServer, ServerConnection } = await import('./connection.ts');
+    const { HandshakeLost, OlderServer, ServerConnection } = await import('./connection.ts');
+    for (let nth = 1; ; nth += 1) {
+      const connection = new ServerConnection(this.#connectionOptions());
+      this.#connection = connection;
+      try {
+        await this.#ready(await connection.start());
+        return;
+      } catch (error) {
+        if (error instanceof OlderServer) {
+          this.#options.onWaiting(this, error.message, error.finished);
+          await error.finished;
+        } else if (error instanceof HandshakeLost && nth < MAX_DIALS) await delay(nth * REDIAL_MS);
+        else throw error;
+      }
+    }
+  }
+
+  #connectionOptions(): ConnectionOptions {
     const { folder, extension, log, runtime, env } = this.#options;
     const { version } = extension.extension.packageJSON as { version: string };
-    const connection = new ServerConnection({
+    return {
       workspace: this.root,
       env,
       runtime,
@@ -176,16 +199,17 @@ export class FolderQueue implements Queue {
         this.#ready(welcome).catch((error: unknown) => log.warn(`${this.name}: ${toErrorData(error).message}`));
       },
       onLost: (failure) => this.#onLost(failure),
+      onHandshakeLost: () => this.#dialAnew(),
+    };
+  }
+
+  /** Taking the connection up again failed on a dying server: begin from the start, and wait for that like for any start. */
+  #dialAnew(): void {
+    this.#connection = null;
+    if (this.#disposed) return;
+    this.#connect().catch((error: unknown) => {
+      if (!this.#disposed) this.#options.onFailure(this, toErrorData(error));
     });
-    this.#connection = connection;
-    try {
-      await this.#ready(await connection.start());
-    } catch (error) {
-      if (!(error instanceof OlderServer)) throw error;
-      this.#options.onWaiting(this, error.message, error.finished);
-      await error.finished;
-      await this.#startConnection();
-    }
   }
 
   async #ready(welcome: Welcome): Promise<void> {

@@ -254,11 +254,13 @@ describe('the queue from the editor', () => {
     assert.equal((await ended(await command<Job>('addJob', { argv: script('0') }))).state, 'done');
   });
 
-  it('takes the connection up again when the server was killed', async () => {
-    const pid = queue.welcome?.server.pid;
-    assert.ok(pid);
-    process.kill(pid, 'SIGKILL');
-    await waitFor(() => queue.state === 'ready' && queue.welcome?.server.pid !== pid, DEADLINE);
+  it('takes the connection up again when the server was killed, also while it dies', async () => {
+    for (let nth = 0; nth < 3; nth += 1) {
+      const pid = queue.welcome?.server.pid;
+      assert.ok(pid);
+      process.kill(pid, 'SIGKILL');
+      await waitFor(() => queue.state === 'ready' && queue.welcome?.server.pid !== pid, DEADLINE);
+    }
     assert.equal((await ended(await command<Job>('addJob', { argv: script('0') }))).state, 'done');
   });
 
