@@ -234,8 +234,11 @@ export interface AddRequest {
   label?: string | null;
   tags?: Record<string, string> | null;
   key?: string | null;
-  /** Ids, or in a batch `{line}`: the 1-based number of an earlier line. */
-  needs?: (number | { line: number })[] | null;
+  /**
+   * Ids, `last` or `label:NAME` (of the jobs there were before this request), or in a batch `{line}`:
+   * the 1-based number of an earlier line.
+   */
+  needs?: (number | string | { line: number })[] | null;
   onNeedFailure?: NeedPolicy | null;
   split?: boolean | null;
 }

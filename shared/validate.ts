@@ -24,7 +24,7 @@ import {
 import { shellArgv } from './shell.ts';
 import { quoteValue } from './text.ts';
 
-import { validateLaneName, validateTags } from './validateQuery.ts';
+import { validateLaneName, validateRef, validateTags } from './validateQuery.ts';
 
 export {
   isLaneName,
@@ -223,7 +223,7 @@ function environment(value: unknown, what: string): Record<string, string> {
   return Object.fromEntries(entries);
 }
 
-function needsOf(value: unknown, line: number | null): (number | { line: number })[] {
+function needsOf(value: unknown, line: number | null): NonNullable<AddRequest['needs']> {
   const needs = list(value, 'needs', 0, Number.MAX_SAFE_INTEGER);
   if (needs.length > MAX_NEEDS) {
     throw invalid(
@@ -231,14 +231,16 @@ function needsOf(value: unknown, line: number | null): (number | { line: number 
       'Put a job between that needs some of them.',
     );
   }
-  const seen = new Map<string, number | { line: number }>();
+  const seen = new Map<string, number | string | { line: number }>();
   for (const need of needs) {
     if (typeof need === 'number') {
       seen.set(`${integer(need, 'needs: job', 1, Number.MAX_SAFE_INTEGER)}`, need);
       continue;
     }
     if (typeof need !== 'object') {
-      throw invalid(`needs: ${quoteValue(need)} is no job id`, 'Give ids of earlier jobs, such as 12,14.');
+      const ref = validateRef(need);
+      seen.set(String(ref), ref);
+      continue;
     }
     const earlier = fields(need, 'needs: an entry', ['line'])['line'];
     if (line === null) {

@@ -48,8 +48,10 @@ export type JobFlags = Values<typeof JOB_FLAGS>;
 
 const CLEAN = ['PATH', 'HOME', 'USER', 'SHELL', 'LANG', 'TMPDIR'];
 
-function parseNeeds(given: string): number[] {
-  return parseList(given).map((id) => parseWhole(id, 1, Number.MAX_SAFE_INTEGER));
+function parseNeeds(given: string): (number | string)[] {
+  return parseList(given).map((id) =>
+    id === 'last' || id.startsWith('label:') ? id : parseWhole(id, 1, Number.MAX_SAFE_INTEGER),
+  );
 }
 
 /**

@@ -17,7 +17,7 @@ const MAX_BYTES = 50_331_648;
 const WAIT = new Int32Array(new SharedArrayBuffer(4));
 
 type Fields = Record<string, unknown>;
-type Need = number | { line: number };
+type Need = number | string | { line: number };
 type BatchContext = Pick<Context, 'cwd' | 'now'>;
 
 /** What a line may hold besides `argv`; the flag that speaks for the whole request is missing. */
@@ -142,7 +142,10 @@ function readNeeds(value: unknown): Need[] {
     if (typeof one === 'string') return JOB_FLAGS.needs.parse(one);
     if (typeof one === 'object' && one !== null && typeof (one as Fields)['line'] === 'number')
       return [one as { line: number }];
-    throw invalid(`"needs" ${quoteValue(one)} is no job`, 'Give ids, or {"line":N} for an earlier line.');
+    throw invalid(
+      `"needs" ${quoteValue(one)} is no job`,
+      'Give ids, "last" or "label:NAME", or {"line":N} for an earlier line.',
+    );
   });
 }
 

@@ -125,6 +125,24 @@ test('a line may need an earlier line, twice counts once, and a need that is don
   assertSound(store);
 });
 
+test('a need may be the last job or a label, of the jobs there were before the batch', async (t) => {
+  const { store } = await openTemp(t);
+  const [build, other] = (await add(store, { label: 'build' }, {})) as [number, number];
+  const [, both] = (await add(store, { label: 'build' }, { needs: ['label:build', 'last', { line: 1 }, other] })) as [
+    number,
+    number,
+  ];
+  assert.deepEqual(
+    store.read((r) => queries.needs(r, both)).map(({ id }) => id),
+    [build, other, both - 1],
+  );
+  await assert.rejects(add(store, {}, { needs: ['label:none'] }), {
+    code: 'INVALID_INPUT',
+    message: /^line 2: needs: no job has the label "none"/,
+  });
+  assertSound(store);
+});
+
 for (const [policy, state, events] of [
   ['cancel', 'canceled', ['added', 'canceled']],
   ['dead', 'dead', ['added', 'dead']],

@@ -122,7 +122,7 @@ const flagsOf = (...args: string[]): JobFlags => parseArgs(JOB_FLAGS, args).flag
 
 test('a job by flags', () => {
   const given =
-    '--queue build --priority 3 --after 5m --timeout 1h --retries 2 --crashes 0 --retry-delay 1 --retry-max-delay 10s --grace 3s --cwd sub --env A=1 --env B= --label L --tag k=v --key K --needs 1,2 --needs 3 --on-need-failure release --split';
+    '--queue build --priority 3 --after 5m --timeout 1h --retries 2 --crashes 0 --retry-delay 1 --retry-max-delay 10s --grace 3s --cwd sub --env A=1 --env B= --label L --tag k=v --key K --needs 1,2 --needs 3,last --needs label:a --on-need-failure release --split';
   const parsed = parseArgs(JOB_FLAGS, [...given.split(' '), '--', 'make', '-j4', '']);
   assert.deepEqual(requestOf(parsed, CONTEXT), {
     argv: ['make', '-j4', ''],
@@ -140,7 +140,7 @@ test('a job by flags', () => {
     label: 'L',
     tags: { k: 'v' },
     key: 'K',
-    needs: [1, 2, 3],
+    needs: [1, 2, 3, 'last', 'label:a'],
     onNeedFailure: 'release',
     split: true,
   });

@@ -61,11 +61,11 @@ describe('add', () => {
       label: 'x'.repeat(200),
       tags: { k: '', ['t'.repeat(64)]: 'v'.repeat(256) },
       key: '漢'.repeat(256),
-      needs: [3, 1, 3],
+      needs: [3, 1, '3', 'last', 'label:build'],
       onNeedFailure: 'release',
       split: true,
     };
-    assert.deepEqual(add(full), { ...full, at: '2030-06-01T00:00:00.000Z', needs: [3, 1] });
+    assert.deepEqual(add(full), { ...full, at: '2030-06-01T00:00:00.000Z', needs: [3, 1, 'last', 'label:build'] });
     assert.deepEqual(add({ command: 'a | b' }), { argv: ['sh', '-c', 'a | b'] });
     assert.deepEqual(add(job({ label: '', lane: null, needs: undefined })), { argv: ['true'], label: null });
     assert.deepEqual(add(job({ key: '👍'.repeat(256) })).key?.length, 512);
@@ -128,7 +128,7 @@ describe('add', () => {
       [job({ key: '' }), /key is empty; 1 to 256/],
       [job({ key: 'k'.repeat(257) }), /257 characters; at most 256/],
       [job({ needs: [0] }), /job 0 is out of range/],
-      [job({ needs: ['1'] }), /"1" is no job id/],
+      [job({ needs: ['first'] }), /"first" is no job/],
       [job({ needs: [null] }), /null/],
       [job({ needs: [1.5] }), /1.5/],
       [job({ needs: Array.from({ length: 101 }, (_, i) => i + 1) }), /101 needs; at most 100/],

@@ -17,6 +17,7 @@ import {
 } from '../../../shared/limits.ts';
 import { quoteValue } from '../../../shared/text.ts';
 import type { Tx } from '../api.ts';
+import { resolve } from '../queries/resolve.ts';
 import { statement } from '../statements.ts';
 import { settleAt } from './dependents.ts';
 import { ensureLane, type LaneDefaults, nextStamp, refreshHead } from './heads.ts';
@@ -164,7 +165,7 @@ function judgeNeeds(
   batch: Batch,
   where: string,
 ): Need[] {
-  const ids = new Set(needs.map((need) => (typeof need === 'number' ? need : idOfLine(need.line, batch.ids, where))));
+  const ids = new Set(needs.map((need) => idOfNeed(tx, need, batch, where)));
   return [...ids].map((id) => {
     const state = stateOfNeed(tx, id, batch, where);
     const endedBadly = state === 'dead' || state === 'canceled';
@@ -189,6 +190,21 @@ function stateOfNeed(tx: Tx, id: number, batch: Batch, where: string): string {
     `${where}needs names job ${id}, and there is no such job`,
     'name jobs that `lane list` shows; pruned ones are gone',
   );
+}
+
+/** Words name jobs that were there before the batch: its own have `{line}`. */
+function idOfNeed(tx: Tx, need: number | string | { line: number }, batch: Batch, where: string): number {
+  if (typeof need === 'number') return need;
+  return typeof need === 'string' ? idOfWord(tx, need, where) : idOfLine(need.line, batch.ids, where);
+}
+
+function idOfWord(tx: Tx, word: string, where: string): number {
+  try {
+    return resolve(tx, word);
+  } catch (error) {
+    if (!(error instanceof LanewayError)) throw error;
+    throw new LanewayError('INVALID_INPUT', `${where}needs: ${error.message}`, error.hint);
+  }
 }
 
 function idOfLine(line: number, ids: number[], where: string): number {
