@@ -283,8 +283,8 @@ export class ServerConnection {
 }
 
 /** What vscode-jsonrpc rejects a request with whose connection went away before or after it was sent. */
-const LOST: readonly unknown[] = [ErrorCodes.PendingResponseRejected, ErrorCodes.ConnectionInactive];
+const LOST: ReadonlySet<unknown> = new Set([ErrorCodes.PendingResponseRejected, ErrorCodes.ConnectionInactive]);
 
 function isConnectionLost(error: unknown): boolean {
-  return LOST.includes((error as { code?: unknown } | null)?.code);
+  return LOST.has((error as { code?: unknown } | null)?.code);
 }
