@@ -72,6 +72,9 @@ describe('lane add', () => {
     assert.equal(stderr, '');
     await box.lane(['wait', 'last']);
     assert.equal((await box.lane(['output', '1'])).stdout, 'PIPED\n');
+    await box.lane(['add', '--wait', '--label', 'broken', '--', 'false']);
+    const settled = await box.lane(['add', '--needs', 'label:broken', '--', 'true']);
+    assert.equal(settled.stdout, 'Job 3 is canceled already: a job it needs did not succeed\n');
   });
 
   it('refuses bad input in one clear line and writes nothing', async (t) => {

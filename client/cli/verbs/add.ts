@@ -81,6 +81,9 @@ async function addBatch(context: Context, args: Parsed<typeof FLAGS>): Promise<n
 /** Names are checked by the server: nothing in this line can hold control characters. */
 function addedLine(job: Job, deduplicated: boolean): string {
   if (deduplicated) return `Job ${job.id} is there already in lane ${job.lane}, with the same key`;
+  // Only a need that had ended badly already ends a job this early.
+  if (job.state === 'dead' || job.state === 'canceled')
+    return `Job ${job.id} is ${job.state} already: a job it needs did not succeed`;
   const why = job.waitReason === null ? '' : `: ${job.waitReason}`;
   return `Job ${job.id} queued in lane ${job.lane}${why}`;
 }
