@@ -208,6 +208,10 @@ describe('lane add', () => {
     fs.writeFileSync(file, '{"argv":["true"]}\n{"argv":["true"]}\n');
     assert.equal((await box.json<Batch>(['add', '--from', file])).jobs.length, 2);
     await box.lane(['wait', '--all']);
+    const keyed = '{"argv":["true"],"key":"later","after":"1h"}\n';
+    const said = async (): Promise<string> => (await box.lane(['add', '--from', '-'], { input: keyed })).stdout;
+    assert.equal(await said(), 'Queued 1 job\n');
+    assert.equal(await said(), 'Queued 0 jobs; 1 was there already\n');
   });
 
   it('works without a server with --direct, and runs the job itself when asked to wait', async (t) => {

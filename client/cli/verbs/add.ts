@@ -65,7 +65,9 @@ async function addBatch(context: Context, args: Parsed<typeof FLAGS>): Promise<n
   const caller = callerOf(context, args.flags.cleanEnv);
   const added = await context.request(Add, { jobs, caller }, { execute: args.flags.wait });
   const known = new Set(added.deduplicated).size;
-  const line = `Queued ${added.jobs.length - known} jobs${known > 0 ? `; ${known} were there already` : ''}`;
+  const fresh = added.jobs.length - known;
+  const there = known > 0 ? `; ${known} ${known === 1 ? 'was' : 'were'} there already` : '';
+  const line = `Queued ${fresh} ${fresh === 1 ? 'job' : 'jobs'}${there}`;
   if (!args.flags.wait) {
     if (context.json) context.print(added);
     else context.out(`${line}\n`);
