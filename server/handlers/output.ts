@@ -14,6 +14,7 @@ import { throttle } from '../events/throttle.ts';
 import { follow as followFile } from '../logs/follow.ts';
 import { toText } from '../logs/read.ts';
 import * as queries from '../store/queries/index.ts';
+import { logPaths } from '../logs/paths.ts';
 import { logOf, readLog, sizeOfLog } from './attemptLog.ts';
 
 const STREAMS = ['both', 'stdout', 'stderr'] as const satisfies readonly Stream[];
@@ -121,6 +122,13 @@ function targetOf(context: Context, given: Record<string, unknown>): Target {
     }
     const ended =
       attempt === null ? (TERMINAL_STATES as readonly string[]).includes(job.state) : attempt.state !== 'running';
-    return { jobId, attempt, stream, ended };
+    return { jobId, attempt: attempt && withLogs(attempt, job.split, context.paths.logs), stream, ended };
   });
+}
+
+/** Between its claim and its start an attempt has no paths recorded; who follows from then on must still see its logs. */
+function withLogs(attempt: Attempt, split: boolean, logs: string): Attempt {
+  if (attempt.state !== 'running' || attempt.stdoutPath !== null) return attempt;
+  const { stdout, stderr } = logPaths(logs, attempt.jobId, attempt.number, split);
+  return { ...attempt, stdoutPath: stdout, stderrPath: stderr };
 }
