@@ -57,7 +57,8 @@ async function printPage(context: Context, flags: Given, job: number | string): 
   if (limit > MAX_PAGE_BYTES)
     throw invalid(`--limit: at most ${MAX_PAGE_BYTES} bytes fit into one JSON document`, 'Page with --offset.');
   const { attempt, stream, offset, tail, raw } = flags;
-  context.print(pageOf(await context.request(Output, { job, attempt, stream, offset, tail, limit, raw })));
+  const page = await context.request(Output, { job, attempt, stream, offset, tail, limit, raw });
+  context.print(pageOf(atMost(page, limit)));
 }
 
 /** Page by page, so that a log of any size passes through little memory. */
@@ -70,7 +71,7 @@ async function printAll(context: Context, flags: Given, job: number | string): P
     const page = await context.request(Output, { ...place, stream, raw, limit: Math.min(left, PAGE_BYTES) });
     // A job that goes on writing must not keep us here: what was there at the call is what was asked for.
     if (end === HUGE) end = page.size;
-    show(context, page, raw);
+    show(context, atMost(page, left), raw);
     left -= page.bytes;
     if (page.bytes === 0 || page.offset + page.bytes >= end) return;
     place = { job: page.jobId, attempt: page.attempt, offset: page.offset + page.bytes, tail: null };
@@ -109,6 +110,13 @@ async function follow(context: Context, flags: Given, ref: number | string): Pro
 
 function show(context: Context, page: OutputPage, raw: boolean): void {
   context.out(raw ? Buffer.from(page.base64, 'base64') : page.text);
+}
+
+/** The server rounds a limit up that no character may fit into; here it is the person's, and holds. */
+function atMost(page: OutputPage, limit: number): OutputPage {
+  if (page.bytes <= limit) return page;
+  const bytes = Buffer.from(page.base64, 'base64').subarray(0, limit);
+  return { ...page, bytes: limit, base64: bytes.toString('base64'), text: bytes.toString(), complete: false };
 }
 
 /** The documented shape: `size` is between the server and its clients. */
