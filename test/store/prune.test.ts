@@ -188,6 +188,32 @@ test('a job with more rows than a step may delete goes in several, and is whole 
   assert.deepEqual(eventsOf(store, id), ['pruned']);
 });
 
+test('a job that is being taken apart comes back to life no more, by itself or with what it needs', async (t) => {
+  const { store } = await openTemp(t);
+  await register(store);
+  const need = await ended(store, {}, 10, 1);
+  const id = await addOne(store, { needs: [need], onNeedFailure: 'dead' });
+  raw(store).exec(`
+    WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 1000)
+    INSERT INTO job_events (job_id, attempt, event_type, at)
+      SELECT job.value, i, 'checkpointed', 0 FROM n, json_each('[${need}, ${id}]') job`);
+  const retry = async (ref: number) =>
+    (
+      await store.write((tx) =>
+        transitions.retry(tx, { selection: { ids: [ref] }, force: false, withDependents: true }),
+      )
+    ).results[0]?.error;
+  assert.equal((await prune(store)).more, true);
+  assert.match((await retry(need))?.message ?? '', /being pruned/);
+  // The one that needs it is whole, but would wait for it for ever.
+  const refused = await retry(id);
+  assert.equal(refused?.code, 'CONFLICT');
+  assert.match(refused.message, /pruned without having been done/);
+  await store.write((tx) => transitions.pruneLedger(tx, Number.MAX_SAFE_INTEGER, 10));
+  assert.equal(eventsOf(store, need).at(-1), 'pruned', 'the mark stays while there is something it marks');
+  assert.deepEqual((await pruneAll(store)).ids.sort(), [need, id]);
+});
+
 test('many jobs that stay hold up neither a step nor the end', async (t) => {
   const { store } = await openTemp(t);
   await register(store);

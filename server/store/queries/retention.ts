@@ -46,6 +46,12 @@ export function isKept(r: Reader, jobId: number): boolean {
   return statement(r.db, IS_KEPT).get(jobId) !== undefined;
 }
 
+/** Pruning began to take it apart: its history is no longer whole, and the rest of it goes too. */
+export function isLeaving(r: Reader, jobId: number): boolean {
+  const newest = 'SELECT event_type AS type FROM job_events WHERE job_id = ? ORDER BY id DESC LIMIT 1';
+  return statement<{ type: string }>(r.db, newest).get(jobId)?.type === 'pruned';
+}
+
 export function bytesOf(r: Reader, jobId: number): number {
   return statement<{ bytes: number }>(r.db, BYTES_OF_JOB).get(jobId)?.bytes ?? 0;
 }

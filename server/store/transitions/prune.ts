@@ -12,7 +12,7 @@
 import type { StateFilter, TerminalState } from '../../../shared/job.ts';
 import type { Tx } from '../api.ts';
 import { logBytes } from '../queries/counts.ts';
-import { bytesOf, ENDED, isKept, terminalStates } from '../queries/retention.ts';
+import { bytesOf, ENDED, isKept, isLeaving, terminalStates } from '../queries/retention.ts';
 import { statement } from '../statements.ts';
 import { record } from './events.ts';
 
@@ -115,7 +115,7 @@ function* oldest(tx: Tx, step: Step, { state, before, freeing }: Range): Generat
   for (;;) {
     const page = statement<Ended>(tx.db, ENDED).all(state, before, place.finished_at, place.id, PAGE);
     for (const job of page) {
-      if (!isKept(tx, job.id) && (!freeing || bytesOf(tx, job.id) > 0 || isMarked(tx, job.id))) {
+      if (!isKept(tx, job.id) && (!freeing || bytesOf(tx, job.id) > 0 || isLeaving(tx, job.id))) {
         yield job;
         continue;
       }
@@ -130,12 +130,6 @@ function* oldest(tx: Tx, step: Step, { state, before, freeing }: Range): Generat
   }
   if (noted !== null) notePlace(tx, note, null);
   return undefined;
-}
-
-/** An earlier step began to take it apart. */
-function isMarked(tx: Tx, jobId: number): boolean {
-  const newest = 'SELECT event_type AS type FROM job_events WHERE job_id = ? ORDER BY id DESC LIMIT 1';
-  return statement<{ type: string }>(tx.db, newest).get(jobId)?.type === 'pruned';
 }
 
 function notedPlace(tx: Tx, note: string): Ended | null {
@@ -162,7 +156,7 @@ interface AttemptFiles {
 
 /** Delete one job's rows, or as many as the step may. */
 function take(tx: Tx, step: Step, job: Ended): void {
-  if (!isMarked(tx, job.id)) {
+  if (!isLeaving(tx, job.id)) {
     record(tx, 'pruned', { jobId: job.id }, {});
     step.rows -= 1;
   }
@@ -212,9 +206,10 @@ export function prunedFiles(tx: Tx, files: string[]): void {
   for (const file of files) gone.run(file);
 }
 
-/** Drop at most `maxRows` `pruned` events older than `before`. True: call again. */
+/** Drop at most `maxRows` `pruned` events older than `before`, of jobs that are wholly gone. True: call again. */
 export function pruneLedger(tx: Tx, before: number, maxRows: number): boolean {
   const sql = `DELETE FROM job_events WHERE id IN (
-    SELECT id FROM job_events WHERE event_type = 'pruned' AND at < ? ORDER BY at, id LIMIT ?)`;
+    SELECT id FROM job_events WHERE event_type = 'pruned' AND at < ?
+      AND NOT EXISTS (SELECT 1 FROM jobs WHERE jobs.id = job_events.job_id) ORDER BY at, id LIMIT ?)`;
   return statement(tx.db, sql).run(before, maxRows).changes === maxRows;
 }

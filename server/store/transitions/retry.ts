@@ -10,6 +10,7 @@ import type { JobResult, Selection } from '../../../shared/protocol.ts';
 import { quoteValue } from '../../../shared/text.ts';
 import type { Tx } from '../api.ts';
 import { select } from '../queries/list.ts';
+import { isLeaving } from '../queries/retention.ts';
 import { statement } from '../statements.ts';
 import { record } from './events.ts';
 import { ensureLane, nextStamp, refreshHead } from './heads.ts';
@@ -110,9 +111,15 @@ function endedJob(tx: Tx, jobId: number): EndedJob {
   return row;
 }
 
-/** Back from its outcome into the queue. Throws, with nothing written, when its key or its needs stand against it. */
+/**
+ * Back from its outcome into the queue. Throws, with nothing written, when its key or its needs stand against it,
+ * or when pruning has begun to take it apart: what came back would be a job with half a history.
+ */
 function revive(tx: Tx, ended: EndedJob, withNeed: number | null): void {
   const { job_id: jobId, lane } = ended;
+  if (isLeaving(tx, jobId)) {
+    throw conflict(`job ${jobId} is being pruned`, `run it again as a new job: lane rerun ${jobId}`);
+  }
   refuseTakenKey(tx, ended);
   const needs = needsNow(tx, ended);
   // What is left of its end must not settle those that now wait for it again.
@@ -172,9 +179,9 @@ function needsNow(tx: Tx, { job_id: jobId, on_need_failure: policy }: EndedJob):
   return rows.map(({ need_id: id, satisfied, live, outcome }) => {
     if (live === 1) return { id, satisfied: false };
     if (outcome === 'done' || policy === 'release') return { id, satisfied: true };
-    if (outcome === 'dead') return { id, satisfied: false };
+    if (outcome === 'dead' && !isLeaving(tx, id)) return { id, satisfied: false };
     if (outcome === null && satisfied === 1) return { id, satisfied: true };
-    const how = outcome === null ? 'pruned without having been done' : 'canceled';
+    const how = outcome === null || outcome === 'dead' ? 'pruned without having been done' : 'canceled';
     throw conflict(
       `job ${jobId} cannot be retried: job ${id}, which it needs, was ${how}`,
       `run it without its needs, as a new job: lane rerun ${jobId}`,
