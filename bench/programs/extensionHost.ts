@@ -1,0 +1,159 @@
+/** The extension under an editor that does nothing. Prints what loading, activation and a large refresh took. */
+import '../lib/editorStub.ts';
+import { createRequire } from 'node:module';
+import path from 'node:path';
+import { writeSync } from 'node:fs';
+import type * as vscode from 'vscode';
+import type { Laneway, Queue } from '../../client/vscode/context.ts';
+import { Events, Lanes, List, type RequestType } from '../../shared/protocol.ts';
+import type { Counts, Job, Lane } from '../../shared/job.ts';
+import { dist } from '../lib/measurement.ts';
+import { median } from '../lib/stats.ts';
+
+const JOBS = 1000;
+const ROUNDS = 7;
+
+const began = performance.now();
+const extension = createRequire(import.meta.url)(path.join(dist, 'extension.js')) as {
+  activate(context: vscode.ExtensionContext): unknown;
+};
+const loaded = performance.now();
+const fake = {
+  subscriptions: [],
+  extensionPath: path.dirname(dist),
+  extensionUri: {},
+  environmentVariableCollection: {},
+};
+extension.activate(new Proxy(fake, { get: (target, name) => Reflect.get(target, name) ?? (() => undefined) }) as never);
+const activateMs = performance.now() - loaded;
+
+const refreshMs = await refresh();
+writeSync(1, JSON.stringify({ loadMs: loaded - began, activateMs, refreshMs }));
+process.exit(0);
+
+/** Milliseconds from the news that every job changed until each has its new line. */
+async function refresh(): Promise<number> {
+  const { JobCache } = await import('../../client/vscode/jobCache.ts');
+  const { JobTree } = await import('../../client/vscode/views/jobTree.ts');
+  const { lanesShape } = await import('../../client/vscode/views/shapes.ts');
+  let cursor = 1;
+  let asked = 0;
+  let priority = 0;
+  const rows = () => Array.from({ length: JOBS }, (_, index) => job(index + 1, priority));
+  const ask = async <P, R>(type: RequestType<P, R>, params: P): Promise<R> => {
+    if (type === (Lanes as object)) return { lanes: [theLane()] } as R;
+    if (type === (List as object)) {
+      const { states, ids } = params as { states?: string[]; ids?: number[] };
+      const jobs = ids || states?.includes('queued') ? rows() : [];
+      return { jobs, nextCursor: null } as R;
+    }
+    if (type !== (Events as object)) throw new Error(`${type.method} was asked`);
+    const events = rows().map(({ id }) => ({
+      id: cursor,
+      jobId: id,
+      attempt: null,
+      type: 'rescheduled',
+      at: '',
+      workerId: null,
+      detail: {},
+    }));
+    asked = performance.now();
+    return { events, cursor } as R;
+  };
+  const cache = new JobCache(ask, (error) => {
+    throw error;
+  });
+  const nothing = () => ({ dispose: () => undefined });
+  const queue = { name: 'w', root: '/w', cache, state: 'ready', onDidChangeState: nothing } as unknown as Queue;
+  const laneway = { queues: () => [queue], onDidChangeQueues: nothing, log: console } as unknown as Laneway;
+  const hint = { counts: counts(), scheduled: 0, retrying: 0, trouble: null };
+  cache.connected({ ...hint, cursor }, true);
+  const tree = new JobTree(
+    laneway,
+    lanesShape(() => ''),
+  );
+  tree.setVisible(true);
+  const [top] = await tree.getChildren();
+  const children = await tree.getChildren(top);
+  if (top === undefined || children.length !== JOBS) throw new Error(`${children.length} jobs are shown`);
+
+  const took: number[] = [];
+  for (let round = 0; round < ROUNDS; round += 1) {
+    const painted = new Promise<void>((resolve) => {
+      const off = tree.onDidChangeTreeData((changed) => {
+        const nodes = changed ?? [];
+        if (nodes.length === 0) return;
+        off.dispose();
+        const paint = async (): Promise<void> => {
+          for (const node of nodes) {
+            tree.getTreeItem(node);
+            if (node.kind === 'lane') for (const child of await tree.getChildren(node)) tree.getTreeItem(child);
+          }
+        };
+        void paint().then(resolve);
+      });
+    });
+    priority += 1;
+    cursor += 1;
+    cache.takeHint({ ...hint, cursor });
+    await painted;
+    took.push(performance.now() - asked);
+  }
+  return median(took);
+}
+
+function job(id: number, priority: number): Job {
+  const at = new Date().toISOString();
+  return {
+    id,
+    lane: 'default',
+    argv: ['npm', 'run', 'build'],
+    cwd: '/w/packages/app',
+    label: null,
+    tags: {},
+    priority,
+    state: 'queued',
+    phase: 'ready',
+    waitReason: 'the lane is full',
+    nextRunAt: at,
+    attempts: 0,
+    failures: 0,
+    maxRetries: 0,
+    crashes: 0,
+    maxCrashes: 2,
+    retryDelayMs: 2000,
+    retryMaxDelayMs: 60_000,
+    timeoutMs: null,
+    cancelGraceMs: 10_000,
+    split: false,
+    key: null,
+    needs: [],
+    onNeedFailure: 'cancel',
+    rerunOf: null,
+    envNames: ['PATH'],
+    createdAt: at,
+    startedAt: null,
+    finishedAt: null,
+    exitCode: null,
+    signal: null,
+    failureReason: null,
+    workerId: null,
+    cancelRequested: false,
+  };
+}
+
+function theLane(): Lane {
+  const settings = {
+    timeoutMs: null,
+    cancelGraceMs: null,
+    maxRetries: null,
+    retryDelayMs: null,
+    retryMaxDelayMs: null,
+  };
+  const running = { running: 0, queued: JOBS, scheduled: 0, blocked: 0 };
+  return { name: 'default', slots: 1, paused: true, pauseOnFailure: false, ...running, ...settings };
+}
+
+function counts(): Counts {
+  return { blocked: 0, queued: JOBS, running: 0, done: 0, failed: 0, dead: 0, canceled: 0 };
+}
