@@ -27,11 +27,17 @@ export async function inBatches<R extends JobResult>(
       after = ids.at(-1) ?? after;
       const met: R[] = [];
       await part(store, ids, step, met);
-      results.push(...met.filter(({ error }) => error === null || error.code === 'KEY_CONFLICT'));
+      results.push(...met.filter((result) => concerns(result, selection)));
     }
   }
   await settleAll(store);
   return results;
+}
+
+/** What stands against a job that is still as it was chosen has to be told; one that moved on meanwhile does not. */
+function concerns({ error, state }: JobResult, { states }: Selection): boolean {
+  if (error === null || error.code === 'KEY_CONFLICT') return true;
+  return state !== null && states?.includes(state) === true;
 }
 
 /** One part; a transition that could not take all of it says so and is asked for the rest. */

@@ -111,6 +111,16 @@ describe('verbs over several jobs', () => {
     await reach(box, dependent, 'blocked');
   });
 
+  it('retry --all tells of a dead job that cannot be retried', async (t) => {
+    const box = sandbox(t);
+    const need = await add(box, '--after', '1h', '--', 'true');
+    await box.json(['cancel', String(need)]);
+    const dead = await add(box, '--needs', String(need), '--on-need-failure', 'dead', '--', 'true');
+    const { code, stderr } = await box.lane(['retry', '--all']);
+    assert.equal(code, 5);
+    assert.match(stderr, new RegExp(`^lane: ${dead}: job ${dead} cannot be retried: job ${need}, .* was canceled`));
+  });
+
   it('retry all that are dead, run a job afresh by force, and bump', async (t) => {
     const box = sandbox(t);
     const dead = [await add(box, '--lane', 'a', '--', 'false'), await add(box, '--lane', 'b', '--', 'false')];
