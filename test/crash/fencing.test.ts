@@ -12,6 +12,7 @@ import type { PointName } from '../../server/run/points.ts';
 import * as P from '../../shared/protocol.ts';
 import { isAlive } from '../helpers/processes.ts';
 import { waitFor } from '../helpers/waitFor.ts';
+import { verify } from './account.ts';
 import { crashQueue, type CrashQueue, PATIENCE, skip, STAYS, type Victim } from './support.ts';
 
 /** A lease of three seconds: a shorter one a busy machine might miss. */
@@ -67,7 +68,7 @@ describe('a worker that stood still', { skip, concurrency: 2 }, () => {
         await waitFor(() => queue.lines('pid.1').every((late) => !isAlive(Number(late))), PATIENCE);
       } else if (point === 'claim:after') assert.deepEqual(queue.lines('pid.1'), [], 'it started what was not its own');
       await queue.ends(worker);
-      await queue.verify();
+      await verify(queue);
     });
   }
 
@@ -84,6 +85,6 @@ describe('a worker that stood still', { skip, concurrency: 2 }, () => {
     process.kill(worker.pid, 'SIGCONT');
     for (const each of [id, ...(await adding)]) await queue.reaches(each, 'done');
     await queue.ends(worker);
-    await queue.verify();
+    await verify(queue);
   });
 });

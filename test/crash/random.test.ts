@@ -9,9 +9,8 @@ import { setTimeout as pause } from 'node:timers/promises';
 import type { AddRequest, Job } from '../../shared/job.ts';
 import * as P from '../../shared/protocol.ts';
 import type { Client } from '../helpers/client.ts';
-import { waitFor } from '../helpers/waitFor.ts';
 import { type Random, randomFrom, withSeed } from './random.ts';
-import { crashQueue, type CrashQueue, PATIENCE, skip, type Victim } from './support.ts';
+import { crashQueue, type CrashQueue, skip, type Victim } from './support.ts';
 
 /** Of each of the three victims, in each of the two queues. */
 const KILLS = 24;
@@ -71,7 +70,7 @@ async function killOften(
       await pause(random.below(15));
     }
     victim.child.kill('SIGKILL');
-    await waitFor(() => victim.end !== null, { ...PATIENCE, what: 'a victim to be gone' });
+    await queue.gone(victim);
     if (victim.end === 'SIGKILL') {
       killed += 1;
       queue.kills += 1;

@@ -1,8 +1,6 @@
 /**
  * What the crash tests share: a real queue, the built server and `lane` run against it as processes
- * that may be killed at any instant, jobs that notice another copy of themselves, and the account
- * that is drawn up once the queue has settled: nothing acknowledged is lost, nothing ran twice at
- * once, every invariant holds, nothing is left running.
+ * that may be killed at any instant, and jobs that notice another copy of themselves.
  */
 import assert from 'node:assert/strict';
 import { spawn, type ChildProcess } from 'node:child_process';
@@ -17,6 +15,7 @@ import * as P from '../../shared/protocol.ts';
 import { Client } from '../helpers/client.ts';
 import { type Cleaner, dist, type Sandbox, sandbox } from '../helpers/sandbox.ts';
 import { waitFor } from '../helpers/waitFor.ts';
+import { verify } from './account.ts';
 
 /** Why this suite is left out here, or false. */
 export const skip =
@@ -209,15 +208,20 @@ export class CrashQueue {
 
   /** Waits for a death that was prepared. @throws AssertionError when it ended in another way. */
   async dies(victim: Victim): Promise<void> {
-    await waitFor(() => victim.end, { ...PATIENCE, what: 'a process to die' });
+    await this.gone(victim);
     assert.equal(victim.end, 'SIGKILL', victim.stderr);
     this.kills += 1;
+  }
+
+  /** Waits until it has ended, in whatever way. */
+  async gone(victim: Victim): Promise<void> {
+    await waitFor(() => victim.end !== null, { ...PATIENCE, what: 'a process to end' });
   }
 
   /** Ends it in order. */
   async ends(victim: Victim): Promise<void> {
     if (victim.end === null) victim.child.kill('SIGTERM');
-    await waitFor(() => victim.end !== null, { ...PATIENCE, what: 'a process to end' });
+    await this.gone(victim);
     assert.equal(victim.end, 0, victim.stderr);
   }
 
@@ -234,51 +238,7 @@ export class CrashQueue {
     );
     await waitFor(() => this.box.serverPid() === server.pid, PATIENCE);
     await this.ends(server);
-    await this.verify();
-  }
-
-  async verify(): Promise<void> {
-    const { ok, checks } = await this.own.request(P.Doctor, { deep: true });
-    const bad = checks.filter(({ id, status }) => status === 'fail' || (id === 'logs' && status !== 'ok'));
-    assert.deepEqual([bad, ok], [[], true]);
-    assert.deepEqual(this.lines('overlaps'), [], 'two copies of a job ran at once');
-    const ran = this.lines('ran');
-    assert.equal(new Set(ran).size, ran.length, 'an attempt was started twice');
-    const events = await this.events();
-    this.#stagesRanOnce(events);
-    await this.#nothingLost(events, new Set(ran));
-    await waitFor(() => this.box.processes().length === 0, { what: 'no process to be left' });
-  }
-
-  /** Once a stage is stored, no later attempt has run it. */
-  #stagesRanOnce(events: JobEvent[]): void {
-    const stored = new Map<string, number>();
-    for (const { type, jobId, attempt, detail } of events) {
-      if (type !== 'checkpointed') continue;
-      const stage = `${jobId} ${String(detail['name'])}`;
-      assert.ok(!stored.has(stage), `stage ${stage} was stored twice`);
-      stored.set(stage, attempt ?? 0);
-    }
-    for (const line of this.lines('stages')) {
-      const [job, name, attempt] = line.split(' ');
-      const by = stored.get(`${job} ${name}`) ?? Number.POSITIVE_INFINITY;
-      assert.ok(Number(attempt) <= by, `stage ${name} of job ${job}, stored by attempt ${by}, ran in ${attempt}`);
-    }
-  }
-
-  async #nothingLost(events: JobEvent[], ran: Set<string>): Promise<void> {
-    const pruned = new Set(events.filter(({ type }) => type === 'pruned').map(({ jobId }) => jobId));
-    const byHand = new Set(events.filter(({ detail }) => detail['manual'] === true).map(({ jobId }) => jobId));
-    for (const id of this.acknowledged) {
-      if (pruned.has(id)) continue;
-      const { job, attempts } = await this.own.request(P.Show, { job: id });
-      assert.ok(['done', 'dead', 'canceled'].includes(job.state), `job ${id} is ${job.state}`);
-      if (job.state === 'done') assert.ok(ran.has(`${id}.${attempts.length}`), `job ${id} is done and never ran`);
-      if (job.state === 'canceled' || byHand.has(id)) continue;
-      const failed = attempts.filter(({ state }) => state === 'failed' || state === 'timed_out').length;
-      const crashed = attempts.filter(({ failureReason }) => failureReason === 'worker_crash').length;
-      assert.deepEqual([job.failures, job.crashes], [failed, crashed], `the budgets of job ${id}`);
-    }
+    await verify(this);
   }
 }
 
