@@ -86,10 +86,22 @@ export function laneSettings(settings: Settings): { lanes: Map<string, LaneSetti
   return { lanes, problems };
 }
 
+/** Durations a lane can set, by their key in the settings: the same that `lane lanes set` knows. */
+const LANE_DURATIONS = {
+  timeout: 'timeoutMs',
+  grace: 'cancelGraceMs',
+  retryDelay: 'retryDelayMs',
+  retryMaxDelay: 'retryMaxDelayMs',
+} as const;
+const LANE_KEYS: ReadonlySet<string> = new Set(['slots', 'retries', 'pauseOnFailure', ...Object.keys(LANE_DURATIONS)]);
+
 function oneLane(name: string, wanted: Record<string, unknown>, problems: string[]): LaneSettings {
   const lane: LaneSettings = {};
   const wrong = (key: string, what: string): void => void problems.push(`laneway.lanes.${name}.${key} must be ${what}`);
-  const { slots, timeout, retries, pauseOnFailure } = wanted;
+  const { slots, retries, pauseOnFailure } = wanted;
+  for (const key of Object.keys(wanted)) {
+    if (!LANE_KEYS.has(key)) problems.push(`laneway.lanes.${name} knows no "${key}"`);
+  }
   if (slots !== undefined) {
     const value = count(slots, 1);
     if (value === null) wrong('slots', 'a whole number of 1 or more');
@@ -100,10 +112,12 @@ function oneLane(name: string, wanted: Record<string, unknown>, problems: string
     if (value === null && retries !== null) wrong('retries', 'a whole number of 0 or more');
     else lane.maxRetries = value;
   }
-  if (timeout !== undefined) {
-    const value = durationOf(timeout);
-    if (value === null && timeout !== null) wrong('timeout', 'a duration such as "90s" or "5m"');
-    else lane.timeoutMs = value;
+  for (const [key, field] of Object.entries(LANE_DURATIONS)) {
+    const given = wanted[key];
+    if (given === undefined) continue;
+    const value = durationOf(given);
+    if (value === null && given !== null) wrong(key, 'a duration such as "90s" or "5m"');
+    else lane[field] = value;
   }
   if (typeof pauseOnFailure === 'boolean') lane.pauseOnFailure = pauseOnFailure;
   else if (pauseOnFailure !== undefined) wrong('pauseOnFailure', 'true or false');

@@ -9,7 +9,7 @@ import { toErrorData } from '../../shared/errors.ts';
 import { progressOf } from './commands/showProgress.ts';
 import { allCommands } from './commands/index.ts';
 import type { Command, Laneway, Queue } from './context.ts';
-import { failureText, nextSteps } from './failure.ts';
+import { aimed, failureText, nextSteps } from './failure.ts';
 import { hasLiveJobs } from './liveJobs.ts';
 import { tell, tellFailure } from './messages.ts';
 import { Notifications } from './notifications.ts';
@@ -148,8 +148,8 @@ class LanewayWindow implements Laneway {
         const options = { location: vscode.ProgressLocation.Notification, title: `Laneway waits: ${what}` };
         void vscode.window.withProgress(options, () => finished);
       },
-      onFailure(_queue, failure) {
-        tell('error', failureText('keep its connection', failure), nextSteps(failure.code));
+      onFailure(lost, failure) {
+        tell('error', failureText('keep its connection', failure), aimed(nextSteps(failure.code), { queue: lost }));
       },
     });
     // Jobs that wait for a server get one; a folder by itself does not.

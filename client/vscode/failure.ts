@@ -1,5 +1,5 @@
 /** What a failure says and which next steps it offers. Pure; `messages.ts` shows it. */
-import type { ErrorCode, ErrorData } from '../../shared/errors.ts';
+import { type ErrorCode, type ErrorData, LanewayError } from '../../shared/errors.ts';
 
 /** A button under a message, and the command that it runs. */
 export interface NextStep {
@@ -14,6 +14,24 @@ const RESTART: NextStep = { title: 'Restart Server', command: 'laneway.restartSe
 const FIND: NextStep = { title: 'Find Job', command: 'laneway.findJob' };
 const UPDATE: NextStep = { title: 'Check for Updates', command: 'workbench.extensions.action.checkForUpdates' };
 const TERMINAL: NextStep = { title: 'Open Terminal', command: 'laneway.openTerminal' };
+const AIMED: ReadonlySet<string> = new Set([SERVER_LOG, RESTART, TERMINAL].map(({ command }) => command));
+
+/** A failure that knows a better next step than its code does. */
+export class Guided extends LanewayError {
+  readonly steps: readonly NextStep[];
+
+  constructor(code: ErrorCode, message: string, hint: string | null, steps: readonly NextStep[]) {
+    super(code, message, hint);
+    this.steps = steps;
+  }
+}
+
+/** Steps that are about one folder's queue ask for no folder again. `target` holds the queue. */
+export function aimed(steps: readonly NextStep[], target: unknown): NextStep[] {
+  return steps.map((step) =>
+    target !== undefined && AIMED.has(step.command) && !step.arguments ? { ...step, arguments: [target] } : step,
+  );
+}
 
 /** Next steps that fit an error, the most helpful first. Never empty. */
 export function nextSteps(code: ErrorCode): NextStep[] {

@@ -5,6 +5,7 @@
  * asks for nothing. First load, reconnect and a long pause are the same path: lists that are
  * too far behind are simply loaded anew.
  */
+import { toErrorData } from '../../shared/errors.ts';
 import type { Attempt, Checkpoint, Counts, Job, Lane } from '../../shared/job.ts';
 import {
   Events,
@@ -278,8 +279,14 @@ export class JobCache {
       this.#details.delete(id);
       return;
     }
-    const { attempts, checkpoints } = await this.#ask(Show, { job: id });
-    this.#details.set(id, { attempts, checkpoints });
+    try {
+      const { attempts, checkpoints } = await this.#ask(Show, { job: id });
+      this.#details.set(id, { attempts, checkpoints });
+    } catch (error) {
+      // Pruned between the two questions: its event is on the way.
+      if (toErrorData(error).code !== 'NOT_FOUND') throw error;
+      this.#details.delete(id);
+    }
   }
 
   /** A delayed job becomes ready by the clock alone, without an event: look again then. */

@@ -21,6 +21,7 @@ import type { ConnectionOptions, ServerConnection } from './connection.ts';
 import type { Queue, QueueState } from './context.ts';
 import { type Hint, JobCache } from './jobCache.ts';
 import { tryDial } from './dial.ts';
+import { blame } from './messages.ts';
 import { bundles, type Runtime } from './runtime.ts';
 
 export interface QueueOptions {
@@ -144,7 +145,7 @@ export class FolderQueue implements Queue {
     } catch (error) {
       this.#connection = null;
       this.#become('failed', toErrorData(error));
-      throw error;
+      throw blame(error, this);
     }
   }
 

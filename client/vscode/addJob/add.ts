@@ -6,6 +6,7 @@ import type { AddRequest, Job } from '../../../shared/job.ts';
 import { Add } from '../../../shared/protocol.ts';
 import { defaultLane, defaultRetries } from '../config.ts';
 import type { Laneway, Queue } from '../context.ts';
+import { withoutIcons } from '../plainText.ts';
 import { callerEnv } from '../runtime.ts';
 import { jobName } from '../views/title.ts';
 
@@ -22,7 +23,7 @@ export async function addJob(laneway: Laneway, queue: Queue, request: AddRequest
   if (!job) throw new LanewayError('INTERNAL', 'the server answered without the job');
   const again = deduplicated.includes(job.id);
   const words = again ? `${jobName(job)} was in the queue already` : `Added ${jobName(job)} to ${job.lane}`;
-  vscode.window.setStatusBarMessage(`$(check) ${words}`, TOLD_MS);
+  vscode.window.setStatusBarMessage(`$(check) ${withoutIcons(words)}`, TOLD_MS);
   laneway.added(queue, job);
   return job;
 }

@@ -8,6 +8,7 @@ import { Lanes } from '../../../shared/protocol.ts';
 import { pickJobs } from '../commands/jobPicker.ts';
 import { defaultLane } from '../config.ts';
 import type { Laneway, Queue } from '../context.ts';
+import { withoutIcons } from '../plainText.ts';
 import { askPick, askText, type Answer, type Choice } from './ask.ts';
 import { type JobForm, laneProblem, lineOf, OPTIONS, problem, readTyped, showArgv } from './jobForm.ts';
 import { history, scripts, tasks } from './sources.ts';
@@ -74,10 +75,17 @@ function typedItems(text: string): Choice<What>[] {
   try {
     const read = readTyped(text, process.platform, process.env['ComSpec']);
     if (!read) return [];
-    return [{ label: `$(play) ${text.trim()}`, detail: read.detail, alwaysShow: true, value: { argv: read.argv } }];
+    return [
+      {
+        label: `$(play) ${withoutIcons(text.trim())}`,
+        detail: withoutIcons(read.detail),
+        alwaysShow: true,
+        value: { argv: read.argv },
+      },
+    ];
   } catch (error) {
     const { message, hint } = toErrorData(error);
-    return [{ label: `$(warning) ${message}`, detail: hint ?? '', alwaysShow: true }];
+    return [{ label: `$(warning) ${withoutIcons(message)}`, detail: hint ?? '', alwaysShow: true }];
   }
 }
 
@@ -86,7 +94,7 @@ function historyItems(known: string[], text: string): Choice<What>[] {
     .filter((line) => line !== text.trim())
     .flatMap((line): Choice<What>[] => {
       const read = readTyped(line, process.platform, process.env['ComSpec']);
-      return read ? [{ label: `$(history) ${line}`, value: { argv: read.argv } }] : [];
+      return read ? [{ label: `$(history) ${withoutIcons(line)}`, value: { argv: read.argv } }] : [];
     });
   return items.length > 0 ? [separator('added before'), ...items] : [];
 }
@@ -94,9 +102,9 @@ function historyItems(known: string[], text: string): Choice<What>[] {
 async function scriptItems(queue: Queue): Promise<Choice<What>[]> {
   const found = await scripts(queue);
   const items = found.map(({ name, command, argv }) => ({
-    label: `$(json) ${name}`,
+    label: `$(json) ${withoutIcons(name)}`,
     description: argv[0] ?? '',
-    detail: command,
+    detail: withoutIcons(command),
     value: { argv, cwd: queue.root },
   }));
   return items.length > 0 ? [separator('package scripts'), ...items] : [];
@@ -110,9 +118,9 @@ async function taskItems(laneway: Laneway, queue: Queue): Promise<Choice<What>[]
       const words = argv ?? readTyped(line ?? '', process.platform, process.env['ComSpec'])?.argv;
       if (!words) continue;
       items.push({
-        label: `$(tools) ${task.name}`,
+        label: `$(tools) ${withoutIcons(task.name)}`,
         description: task.source,
-        detail: showArgv(words),
+        detail: withoutIcons(showArgv(words)),
         value: { argv: words, cwd: cwd ?? queue.root, env },
       });
     } catch (error) {
@@ -167,7 +175,7 @@ async function askOptions(queue: Queue, given: JobForm): Promise<JobForm> {
         { label: '$(arrow-left) Done', value: null },
         ...OPTIONS.map((option) => ({
           label: option.label,
-          description: option.show(shown),
+          description: withoutIcons(option.show(shown)),
           detail: option.prompt,
           value: option,
         })),

@@ -5,6 +5,7 @@ import { readTyped } from '../addJob/jobForm.ts';
 import { type KnownTask, tasks } from '../addJob/sources.ts';
 import { addJob as add } from '../addJob/add.ts';
 import type { Command } from '../context.ts';
+import { withoutIcons } from '../plainText.ts';
 import { askAndAdd } from './addJob.ts';
 import { resolveQueue } from './target.ts';
 
@@ -36,6 +37,6 @@ function named(found: KnownTask[], name: string): KnownTask {
 }
 
 async function choose(found: KnownTask[]): Promise<KnownTask | undefined> {
-  const items = found.map((task) => ({ label: task.name, description: task.source, task }));
+  const items = found.map((task) => ({ label: withoutIcons(task.name), description: task.source, task }));
   return (await vscode.window.showQuickPick(items, { title: 'Add which task?', matchOnDescription: true }))?.task;
 }

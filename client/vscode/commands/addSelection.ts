@@ -12,7 +12,7 @@ export const addSelection: Command = {
   id: 'laneway.addSelection',
   doing: 'add the selection',
   async run(laneway, argument) {
-    const text = (typeof argument === 'string' ? argument : await selection()).trim();
+    const text = (typeof argument === 'string' ? argument : await selection(argument)).trim();
     if (text === '') {
       throw new LanewayError('INVALID_INPUT', 'nothing is selected', 'Select a command in an editor or a terminal.');
     }
@@ -24,8 +24,10 @@ export const addSelection: Command = {
   },
 };
 
-async function selection(): Promise<string> {
-  const editor = vscode.window.activeTextEditor;
+/** The terminal's menu passes its terminal; the editor's passes a URI, and the palette nothing. */
+async function selection(from: unknown): Promise<string> {
+  const terminal = from !== undefined && from !== null && !(from instanceof vscode.Uri);
+  const editor = terminal ? undefined : vscode.window.activeTextEditor;
   const selected = editor ? editor.document.getText(editor.selection) : '';
   if (selected.trim() !== '' || !vscode.window.activeTerminal) return selected;
   // The terminal's selection is reachable only through the clipboard, which is put back.

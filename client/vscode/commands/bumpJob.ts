@@ -9,7 +9,7 @@ import { MAX_PRIORITY, MIN_PRIORITY } from '../../../shared/limits.ts';
 import { Bump, List } from '../../../shared/protocol.ts';
 import type { Command, Queue } from '../context.ts';
 import { report } from './results.ts';
-import { resolveJobs } from './target.ts';
+import { type JobsTarget, overQueues, resolveJobs } from './target.ts';
 
 type How = { priority?: number; now?: boolean };
 
@@ -17,27 +17,31 @@ export const bumpJob: Command = {
   id: 'laneway.bumpJob',
   doing: 'move the job forward',
   async run(laneway, argument, second) {
-    const target = await resolveJobs(laneway, argument, second, {
+    const targets = await resolveJobs(laneway, argument, second, {
       title: 'Move which jobs forward?',
       states: ['queued', 'blocked'],
     });
-    if (!target) return undefined;
-    const how = (await given(target.queue, target.jobs, second)) ?? (await ask(target.queue, target.jobs));
-    if (!how) return undefined;
-    const { results } = await target.queue.request(Bump, { jobs: target.jobs.map(({ id }) => id), ...how });
+    if (!targets) return undefined;
+    const wish = given(second) ?? (await ask(targets));
+    if (!wish) return undefined;
+    const results = await overQueues(targets, async ({ queue, jobs }) => {
+      const how = wish === 'next' ? await next(queue, jobs) : wish;
+      return (await queue.request(Bump, { jobs: jobs.map(({ id }) => id), ...how })).results;
+    });
     return report(results, 'moved');
   },
 };
 
-async function given(queue: Queue, jobs: Job[], how: unknown): Promise<How | null> {
+function given(how: unknown): How | 'next' | null {
   if (how === 'now') return { now: true };
-  if (how === 'next') return await next(queue, jobs);
+  if (how === 'next') return how;
   const { priority, now } = (how ?? {}) as Record<string, unknown>;
   if (typeof priority !== 'number' && now !== true) return null;
   return { ...(typeof priority === 'number' ? { priority } : {}), now: now === true };
 }
 
-async function ask(queue: Queue, jobs: Job[]): Promise<How | undefined> {
+async function ask(targets: readonly JobsTarget[]): Promise<How | 'next' | undefined> {
+  const jobs = targets.flatMap((target) => target.jobs);
   const items = [
     { label: '$(arrow-up) Run next', detail: 'before everything that waits in its lane', id: 'next' as const },
     {
@@ -54,7 +58,7 @@ async function ask(queue: Queue, jobs: Job[]): Promise<How | undefined> {
   const picked = await vscode.window.showQuickPick(items, { title: 'How?' });
   if (!picked) return undefined;
   if (picked.id === 'now') return { now: true };
-  if (picked.id === 'next') return await next(queue, jobs);
+  if (picked.id === 'next') return 'next';
   const typed = await vscode.window.showInputBox({
     title: 'Priority',
     value: String(jobs[0]?.priority ?? 0),

@@ -3,19 +3,21 @@ import { Cancel } from '../../../shared/protocol.ts';
 import type { Command } from '../context.ts';
 import { jobWords } from '../views/nodes.ts';
 import { report } from './results.ts';
-import { resolveJobs } from './target.ts';
+import { overQueues, resolveJobs } from './target.ts';
 
 export const cancelJob: Command = {
   id: 'laneway.cancelJob',
   doing: 'cancel the job',
   async run(laneway, argument, selected) {
-    const target = await resolveJobs(laneway, argument, selected, {
+    const targets = await resolveJobs(laneway, argument, selected, {
       title: 'Cancel which jobs?',
       states: ['running', 'queued', 'blocked'],
       fits: (job) => jobWords(job).includes('cancelable'),
     });
-    if (!target) return undefined;
-    const { results } = await target.queue.request(Cancel, { selection: { ids: target.jobs.map(({ id }) => id) } });
+    if (!targets) return undefined;
+    const results = await overQueues(targets, async ({ queue, jobs }) => {
+      return (await queue.request(Cancel, { selection: { ids: jobs.map(({ id }) => id) } })).results;
+    });
     return report(results, 'canceled');
   },
 };

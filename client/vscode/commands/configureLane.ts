@@ -58,6 +58,12 @@ const FIELDS: readonly Field[] = [
     show: (lane) => span(lane.retryDelayMs),
     read: (text) => ({ retryDelayMs: text === '' ? null : parseDuration(text) }),
   },
+  {
+    label: 'Longest retry delay',
+    prompt: 'Where the doubling ends; empty for the usual 1m',
+    show: (lane) => span(lane.retryMaxDelayMs),
+    read: (text) => ({ retryMaxDelayMs: text === '' ? null : parseDuration(text) }),
+  },
 ];
 
 export const setSlots: Command = {

@@ -10,8 +10,11 @@ const ACTIONS: readonly { word: ContextWord; label: string; command: string }[] 
   { word: 'hasLog', label: '$(output) Show log', command: 'laneway.showLog' },
   { word: 'cancelable', label: '$(debug-stop) Cancel', command: 'laneway.cancelJob' },
   { word: 'retryable', label: '$(refresh) Retry', command: 'laneway.retryJob' },
+  { word: 'retryable', label: '$(refresh) Retry with what depended on it', command: 'laneway.retryWithDependents' },
   { word: 'rerunnable', label: '$(run-all) Rerun', command: 'laneway.rerunJob' },
   { word: 'bumpable', label: '$(arrow-up) Run next or now', command: 'laneway.bumpJob' },
+  { word: 'job', label: '$(add) Run another job after it', command: 'laneway.addAfter' },
+  { word: 'job', label: '$(graph) Show in timeline', command: 'laneway.showTimeline' },
   { word: 'job', label: '$(edit) Edit and add again', command: 'laneway.editAndAddAgain' },
   { word: 'job', label: '$(copy) Copy command', command: 'laneway.copyCommand' },
 ];

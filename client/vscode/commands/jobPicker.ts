@@ -4,6 +4,7 @@ import { toErrorData } from '../../../shared/errors.ts';
 import { type Job, JOB_STATES } from '../../../shared/job.ts';
 import { List } from '../../../shared/protocol.ts';
 import type { JobHandle, Queue } from '../context.ts';
+import { withoutIcons } from '../plainText.ts';
 import { iconOf } from '../views/icons.ts';
 import { jobStatus } from '../views/nodes.ts';
 import { jobName } from '../views/title.ts';
@@ -39,7 +40,6 @@ async function pick(queue: Queue, question: JobQuestion, many: boolean): Promise
   quickPick.title = question.title;
   quickPick.placeholder = first.length === 0 ? 'No job fits' : 'Type a part of the command, label or id';
   quickPick.canSelectMany = many;
-  quickPick.matchOnDescription = true;
   quickPick.items = first.map((job) => jobItem(queue, job));
   try {
     return await new Promise<Job[] | undefined>((resolve) => {
@@ -55,7 +55,9 @@ async function pick(queue: Queue, question: JobQuestion, many: boolean): Promise
           quickPick.items = many ? [...kept, ...items] : items;
           if (many) quickPick.selectedItems = kept;
         } catch (error) {
-          quickPick.items = [{ label: `$(warning) ${toErrorData(error).message}`, alwaysShow: true, job: null }];
+          quickPick.items = [
+            { label: `$(warning) ${withoutIcons(toErrorData(error).message)}`, alwaysShow: true, job: null },
+          ];
         } finally {
           if (turn === asked) quickPick.busy = false;
         }
@@ -84,8 +86,10 @@ async function read(queue: Queue, { states, fits }: JobQuestion, text: string): 
 function jobItem(queue: Queue, job: Job): JobItem {
   const icon = iconOf({ kind: 'job', job, id: '', queue });
   return {
-    label: `$(${icon?.id ?? 'circle'}) ${jobName(job)}`,
-    description: `${job.lane} · ${jobStatus(job, Date.now())}`,
+    label: `$(${icon?.id ?? 'circle'}) ${withoutIcons(jobName(job))}`,
+    description: `${job.lane} · ${withoutIcons(jobStatus(job, Date.now()))}`,
+    // The server found it, maybe by what its line does not show.
+    alwaysShow: true,
     job,
   };
 }

@@ -1,21 +1,27 @@
 /** `laneway.rerunJob`: a new job like an ended one. Returns the new jobs. */
+import type { Job } from '../../../shared/job.ts';
 import { Rerun } from '../../../shared/protocol.ts';
 import type { Command } from '../context.ts';
 import { report } from './results.ts';
-import { resolveJobs } from './target.ts';
+import { overQueues, resolveJobs } from './target.ts';
 
 export const rerunJob: Command = {
   id: 'laneway.rerunJob',
   doing: 'rerun the job',
   async run(laneway, argument, selected) {
-    const target = await resolveJobs(laneway, argument, selected, {
+    const targets = await resolveJobs(laneway, argument, selected, {
       title: 'Rerun which jobs?',
       states: ['done', 'dead', 'canceled'],
     });
-    if (!target) return undefined;
-    const { jobs, results } = await target.queue.request(Rerun, { jobs: target.jobs.map(({ id }) => id) });
-    for (const job of jobs) laneway.added(target.queue, job);
+    if (!targets) return undefined;
+    const added: Job[] = [];
+    const results = await overQueues(targets, async ({ queue, jobs: ended }) => {
+      const { jobs, results: each } = await queue.request(Rerun, { jobs: ended.map(({ id }) => id) });
+      for (const job of jobs) laneway.added(queue, job);
+      added.push(...jobs);
+      return each;
+    });
     report(results, 'rerun');
-    return jobs;
+    return added;
   },
 };

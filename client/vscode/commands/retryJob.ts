@@ -2,7 +2,7 @@
 import { Retry } from '../../../shared/protocol.ts';
 import type { Command } from '../context.ts';
 import { report } from './results.ts';
-import { resolveJobs } from './target.ts';
+import { overQueues, resolveJobs } from './target.ts';
 
 const question = { title: 'Retry which jobs?', states: ['dead' as const, 'retrying' as const] };
 
@@ -11,11 +11,14 @@ function retry(id: string, withDependents: boolean): Command {
     id,
     doing: 'retry the job',
     async run(laneway, argument, selected) {
-      const target = await resolveJobs(laneway, argument, selected, question);
-      if (!target) return undefined;
-      const selection = { ids: target.jobs.map((job) => job.id) };
-      const { results } = await target.queue.request(Retry, { selection, withDependents });
-      for (const job of target.jobs) laneway.added(target.queue, job);
+      const targets = await resolveJobs(laneway, argument, selected, question);
+      if (!targets) return undefined;
+      const results = await overQueues(targets, async ({ queue, jobs }) => {
+        const selection = { ids: jobs.map(({ id }) => id) };
+        const { results: each } = await queue.request(Retry, { selection, withDependents });
+        for (const job of jobs) laneway.added(queue, job);
+        return each;
+      });
       return report(results, 'retried');
     },
   };

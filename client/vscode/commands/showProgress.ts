@@ -6,6 +6,7 @@ import * as vscode from 'vscode';
 import type { Job } from '../../../shared/job.ts';
 import { Cancel, Wait } from '../../../shared/protocol.ts';
 import type { Command, Queue } from '../context.ts';
+import { withoutLinks } from '../plainText.ts';
 import { jobStatus } from '../views/nodes.ts';
 import { jobName } from '../views/title.ts';
 import { resolveJob } from './target.ts';
@@ -24,11 +25,15 @@ export const showProgress: Command = {
 
 /** Shows until the job ended, the person canceled it, or the connection was lost. */
 export async function progressOf(queue: Queue, job: Job): Promise<Job | undefined> {
-  const options = { location: vscode.ProgressLocation.Notification, title: jobName(job), cancellable: true };
+  const options = {
+    location: vscode.ProgressLocation.Notification,
+    title: withoutLinks(jobName(job)),
+    cancellable: true,
+  };
   return await vscode.window.withProgress(options, async (progress, token) => {
     const tell = (): void => {
       const now = queue.cache.job(job.id);
-      if (now) progress.report({ message: jobStatus(now, Date.now()) });
+      if (now) progress.report({ message: withoutLinks(jobStatus(now, Date.now())) });
     };
     const listening = queue.cache.onDidChange(tell);
     const selection = { ids: [job.id] };

@@ -8,6 +8,7 @@ import { LANE_NAME } from '../../../shared/limits.ts';
 import type { Job, StateFilter } from '../../../shared/job.ts';
 import { Lanes, List, Show } from '../../../shared/protocol.ts';
 import type { JobArgument, JobHandle, Laneway, Queue } from '../context.ts';
+import { Guided } from '../failure.ts';
 import { folderOf, idOf, laneOf, queueOf } from './arguments.ts';
 import { pickJob, pickJobs } from './jobPicker.ts';
 
@@ -33,30 +34,50 @@ export async function resolveJob(
   return queue && (await pickJob(queue, question));
 }
 
+/** Jobs of one queue. */
+export interface JobsTarget {
+  queue: Queue;
+  jobs: Job[];
+}
+
 /**
  * The jobs that are meant: the selected nodes when a context menu passes several, else one or a
- * list of ids, else what is picked. Undefined when the person backed out.
+ * list of ids, else what is picked. One entry per queue: a selection may span folders. Undefined
+ * when the person backed out.
  */
 export async function resolveJobs(
   laneway: Laneway,
   argument: JobArgument,
   selected: unknown,
   question: JobQuestion,
-): Promise<{ queue: Queue; jobs: Job[] } | undefined> {
+): Promise<JobsTarget[] | undefined> {
   const several = Array.isArray(selected) && selected.length > 0 ? selected : Array.isArray(argument) ? argument : null;
-  const handles: JobHandle[] = [];
+  const targets: JobsTarget[] = [];
   for (const one of several ?? [argument]) {
     const handle = await namedJob(laneway, one);
-    if (handle) handles.push(handle);
+    if (!handle) continue;
+    const target = targets.find(({ queue }) => queue === handle.queue);
+    if (!target) targets.push({ queue: handle.queue, jobs: [handle.job] });
+    // A job and its attempts may be selected together.
+    else if (target.jobs.every(({ id }) => id !== handle.job.id)) target.jobs.push(handle.job);
   }
-  const [first] = handles;
-  if (first) {
-    const jobs = handles.filter(({ queue }) => queue === first.queue).map(({ job }) => job);
-    return { queue: first.queue, jobs };
-  }
+  if (targets.length > 0) return targets;
   const queue = await resolveQueue(laneway, argument);
   const jobs = queue && (await pickJobs(queue, question));
-  return queue && jobs && { queue, jobs };
+  return queue && jobs && [{ queue, jobs }];
+}
+
+/**
+ * What a command does to each queue's jobs, in one list.
+ * @throws whatever the first queue that fails does
+ */
+export async function overQueues<R>(
+  targets: readonly JobsTarget[],
+  work: (target: JobsTarget) => Promise<R[]>,
+): Promise<R[]> {
+  const results: R[] = [];
+  for (const target of targets) results.push(...(await work(target)));
+  return results;
 }
 
 async function namedJob(laneway: Laneway, argument: JobArgument): Promise<JobHandle | undefined> {
@@ -129,9 +150,13 @@ function needQueues(laneway: Laneway): readonly Queue[] {
   const queues = laneway.queues();
   if (queues.length > 0) return queues;
   if (!vscode.workspace.isTrusted) {
-    throw new LanewayError('REFUSED', 'this workspace is not trusted', 'Trust the workspace to run jobs in it.');
+    throw new Guided('REFUSED', 'this workspace is not trusted', 'Trust the workspace to run jobs in it.', [
+      { title: 'Manage Workspace Trust', command: 'workbench.trust.manage' },
+    ]);
   }
-  throw new LanewayError('INVALID_INPUT', 'no folder is open', 'Open a folder: jobs belong to one.');
+  throw new Guided('INVALID_INPUT', 'no folder is open', 'Open a folder: jobs belong to one.', [
+    { title: 'Open Folder', command: 'vscode.openFolder' },
+  ]);
 }
 
 async function pickQueue(queues: readonly Queue[]): Promise<Queue | undefined> {

@@ -27,7 +27,7 @@ export function iconOf(node: Node): Icon | null {
     case 'more':
       return { id: 'ellipsis', color: null };
     case 'note':
-      return { id: 'warning', color: 'list.warningForeground' };
+      return node.trouble ? { id: 'warning', color: 'list.warningForeground' } : { id: 'info', color: null };
   }
 }
 

@@ -8,7 +8,7 @@ import * as vscode from 'vscode';
 import { toErrorData } from '../../../shared/errors.ts';
 import type { Laneway, Queue } from '../context.ts';
 import type { CacheChange } from '../jobCache.ts';
-import { listKey, type ListQuery } from '../jobLists.ts';
+import { isTerminal, listKey, type ListQuery } from '../jobLists.ts';
 import { describe, type JobNode, type Node } from './nodes.ts';
 import { treeItem } from './treeItem.ts';
 
@@ -24,6 +24,8 @@ export interface Shape {
 
 /** Between two looks at whose running time reads differently, in milliseconds. */
 const TICK_MS = 1000;
+/** Ended jobs may be thousands, and read differently by the minute only: every so many ticks. */
+const ENDED_TICKS = 30;
 
 export class JobTree implements vscode.TreeDataProvider<Node>, vscode.Disposable {
   readonly #laneway: Laneway;
@@ -40,6 +42,7 @@ export class JobTree implements vscode.TreeDataProvider<Node>, vscode.Disposable
   readonly #ownSubscriptions: vscode.Disposable[] = [];
   #visible = false;
   #tick: NodeJS.Timeout | null = null;
+  #ticks = 0;
 
   constructor(laneway: Laneway, shape: Shape) {
     this.#laneway = laneway;
@@ -81,7 +84,8 @@ export class JobTree implements vscode.TreeDataProvider<Node>, vscode.Disposable
       this.#laneway.log.warn(`reading the tree: ${message}`);
       // What failed on the way to the server is told by the view's welcome.
       if (!queue || queue.state !== 'ready') return [];
-      return [{ kind: 'note', id: `${node?.id ?? queue.root}/note`, queue, text: `Could not be read: ${message}` }];
+      const text = `Could not be read: ${message}`;
+      return [{ kind: 'note', id: `${node?.id ?? queue.root}/note`, queue, text, trouble: true }];
     }
   }
 
@@ -141,8 +145,10 @@ export class JobTree implements vscode.TreeDataProvider<Node>, vscode.Disposable
 
   async #below(node: Node): Promise<Node[]> {
     switch (node.kind) {
-      case 'folder':
-        return await this.#top(node.queue);
+      case 'folder': {
+        const top = await this.#top(node.queue);
+        return top.length > 0 ? top : [folderNote(node.queue)];
+      }
       case 'lane':
       case 'group':
         return (await Promise.all(this.#shape.below(node).map((query) => this.#list(node, query)))).flat();
@@ -267,12 +273,27 @@ export class JobTree implements vscode.TreeDataProvider<Node>, vscode.Disposable
   #onTick(): void {
     const now = Date.now();
     const fired: Node[] = [];
+    this.#ticks += 1;
+    const everything = this.#ticks % ENDED_TICKS === 0;
     for (const [id, before] of this.#shown) {
       const node = this.#nodes.get(id);
+      if (!everything && node?.kind === 'job' && isTerminal(node.job.state)) continue;
       if (node && describe(node, now).description !== before) fired.push(node);
     }
     if (fired.length > 0) this.#emitter.fire(fired);
   }
+}
+
+/** Welcome contents stand in an empty view only; below one of several folders a line says the same. */
+function folderNote(queue: Queue): Node {
+  const base = { kind: 'note' as const, id: `${queue.root}/note`, queue };
+  if (queue.state === 'ready') {
+    return { ...base, text: 'No jobs yet', trouble: false, command: { id: 'laneway.addJob', title: 'Add Job' } };
+  }
+  const command = { id: 'laneway.startServer', title: 'Start Server' };
+  if (queue.state !== 'failed') return { ...base, text: 'The server is not running', trouble: false, command };
+  const text = `The server could not be reached: ${queue.failure?.message ?? 'it ended'}`;
+  return { ...base, text, trouble: true, command };
 }
 
 function jobKey(queue: Queue, id: number): string {

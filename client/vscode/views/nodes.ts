@@ -4,7 +4,7 @@
  * into the editor's items. The words of `contextValue` are what package.json's menus test, and
  * a test compares the two.
  */
-import { sayBytes, sayDuration, sayMoment, sayTime } from '../../../shared/format.ts';
+import { sayBytes, sayCount, sayDuration, sayMoment, sayTime } from '../../../shared/format.ts';
 import type { Attempt, Checkpoint, Job, Lane } from '../../../shared/job.ts';
 import { escapeControls } from '../../../shared/text.ts';
 import type { Queue } from '../context.ts';
@@ -52,6 +52,10 @@ export interface MoreNode extends Base {
 export interface NoteNode extends Base {
   readonly kind: 'note';
   text: string;
+  /** Whether something is wrong; else it only says how things are. */
+  trouble: boolean;
+  /** What a click does about it. */
+  command?: Shown['command'];
 }
 export type Node = FolderNode | LaneNode | GroupNode | JobNode | AttemptNode | StageNode | MoreNode | NoteNode;
 
@@ -112,7 +116,11 @@ export function describe(node: Node, now: number): Shown {
         icon: iconOf(node),
       };
     case 'note':
-      return { ...plain(node.text, ['note']), icon: iconOf(node) };
+      return {
+        ...plain(escapeControls(node.text), ['note']),
+        icon: iconOf(node),
+        command: node.command ?? null,
+      };
   }
 }
 
@@ -133,15 +141,16 @@ function plain(label: string, words: ContextWord[]): Shown {
 
 function describeFolder(node: FolderNode): Shown {
   const { queue } = node;
+  const name = escapeControls(queue.name);
   const counts = queue.cache.counts;
   const description = counts ? `${counts.running} running, ${counts.queued + counts.blocked} waiting` : '';
   return {
-    ...plain(queue.name, ['folder']),
+    ...plain(name, ['folder']),
     description,
-    tooltip: [['Folder', queue.root]],
+    tooltip: [['Folder', escapeControls(queue.root)]],
     icon: iconOf(node),
     fold: 'collapsed',
-    spoken: `folder ${queue.name}, ${description || 'not connected'}`,
+    spoken: `folder ${name}, ${description || 'not connected'}`,
   };
 }
 
@@ -195,7 +204,7 @@ export function describeJob(job: Job, now: number): Shown {
     ['Folder', escapeControls(job.cwd)],
     ['Added', sayTime(job.createdAt)],
   ];
-  if (job.waitReason !== null) tooltip.push(['Waits', job.waitReason]);
+  if (job.waitReason !== null) tooltip.push(['Waits', escapeControls(job.waitReason)]);
   if (job.priority !== 0) tooltip.push(['Priority', String(job.priority)]);
   if (job.attempts > 0) tooltip.push(['Attempts', attemptCount(job)]);
   if (job.needs.length > 0) tooltip.push(['Needs', job.needs.map((id) => `#${id}`).join(', ')]);
@@ -203,7 +212,7 @@ export function describeJob(job: Job, now: number): Shown {
   const ending = isTerminal(job.state) ? endingText(job) : '';
   if (ending) tooltip.push(['Ended', ending]);
   if (job.timeoutMs !== null) tooltip.push(['Timeout', sayDuration(job.timeoutMs)]);
-  for (const [key, value] of Object.entries(job.tags)) tooltip.push([key, escapeControls(value)]);
+  for (const [key, value] of Object.entries(job.tags)) tooltip.push([escapeControls(key), escapeControls(value)]);
   return {
     label: title,
     description,
@@ -270,17 +279,17 @@ function describeAttempt(node: AttemptNode, now: number): Shown {
     const split = attempt.stderrPath !== attempt.stdoutPath ? (attempt.stderrBytes ?? 0) : 0;
     tooltip.push(['Output', sayBytes(attempt.stdoutBytes + split)]);
   }
+  const description = stages.length > 0 ? `${status} · ${sayCount(stages.length, 'stage')}` : status;
   const words: ContextWord[] = ['attempt'];
   if (attempt.stdoutPath !== null) words.push('hasLog');
   return {
     label: `Attempt ${attempt.number}`,
-    description:
-      stages.length > 0 ? `${status} · ${stages.length} ${stages.length === 1 ? 'stage' : 'stages'}` : status,
+    description,
     tooltip,
     icon: iconOf(node),
     words,
     fold: stages.length > 0 ? 'collapsed' : 'none',
-    spoken: `attempt ${attempt.number}, ${status}`,
+    spoken: `attempt ${attempt.number}, ${description}`,
     command: { id: 'laneway.showLog', title: 'Show Log' },
   };
 }
@@ -290,6 +299,6 @@ function describeStage(stage: Checkpoint, now: number): Shown {
     ...plain(escapeControls(stage.name), ['stage']),
     description: `finished ${sayMoment(stage.at, now)} · ${sayBytes(stage.bytes)}`,
     icon: { id: 'check', color: 'testing.iconPassed' },
-    spoken: `stage ${stage.name}, finished`,
+    spoken: `stage ${escapeControls(stage.name)}, finished ${sayMoment(stage.at, now)}`,
   };
 }

@@ -9,8 +9,10 @@ import {
   type Settings,
 } from '../../../client/vscode/config.ts';
 import { foldEndings, settle, worthAsking } from '../../../client/vscode/endings.ts';
-import { failureText, nextSteps } from '../../../client/vscode/failure.ts';
+import { aimed, failureText, Guided, nextSteps } from '../../../client/vscode/failure.ts';
 import { glance, stillSeen } from '../../../client/vscode/glance.ts';
+import { withoutIcons, withoutLinks } from '../../../client/vscode/plainText.ts';
+import { toErrorData } from '../../../shared/errors.ts';
 import { callerEnv, runtimeEnv, shim } from '../../../client/vscode/runtime.ts';
 import { counts, job } from './fixtures.ts';
 
@@ -45,13 +47,15 @@ describe('settings', () => {
       a: { slots: 0 },
       b: 3,
       c: { timeout: null },
+      d: { grace: '3s', retryDelay: 1, retryMaxDelay: '1m', colour: 'red' },
     };
     const { lanes, problems } = laneSettings(settings({ lanes: value }));
     assert.deepEqual(lanes.get('web'), { slots: 2, timeoutMs: 300_000, maxRetries: 1, pauseOnFailure: true });
     assert.deepEqual(lanes.get('a'), {});
     assert.deepEqual(lanes.get('c'), { timeoutMs: null });
-    assert.equal(problems.length, 3);
-    assert.match(problems.join('\n'), /-x[^]*a\.slots[^]*b must be/);
+    assert.deepEqual(lanes.get('d'), { cancelGraceMs: 3000, retryDelayMs: 1000, retryMaxDelayMs: 60_000 });
+    assert.equal(problems.length, 4);
+    assert.match(problems.join('\n'), /-x[^]*a\.slots[^]*b must be[^]*d knows no "colour"/);
     assert.equal(laneSettings(settings({ lanes: [] })).problems.length, 1);
   });
   it('fall back to the defaults', () => {
@@ -167,5 +171,30 @@ describe('failures', () => {
     const data = { code: 'CONFLICT' as const, message: 'job 3 is done', hint: 'rerun it' };
     assert.equal(failureText('retry the job', data), 'Laneway could not retry the job: job 3 is done. Rerun it.');
     assert.equal(nextSteps('ENVIRONMENT')[0]?.command, 'laneway.restartServer');
+  });
+  it('have buttons about the folder that failed, and about nothing else', () => {
+    const target = { queue: 'q' };
+    assert.deepEqual(
+      aimed(nextSteps('ENVIRONMENT'), target).map((step) => step.arguments),
+      [[target], [target]],
+    );
+    assert.equal(aimed(nextSteps('NOT_FOUND'), target)[0]?.arguments, undefined);
+    assert.equal(aimed(nextSteps('ENVIRONMENT'), undefined)[0]?.arguments, undefined);
+    assert.equal(toErrorData(new Guided('REFUSED', 'm', null, [])).code, 'REFUSED');
+  });
+});
+
+describe('text from a project', () => {
+  it('is no icon in pickers and the status bar', () => {
+    assert.equal(withoutIcons('echo $(date) $(sync~spin)'), 'echo \\$(date) \\$(sync~spin)');
+    assert.equal(withoutIcons('echo $(ls -l) $HOME'), 'echo $(ls -l) $HOME', 'only what would become an icon');
+  });
+  it('is no link in notifications, which would run commands', () => {
+    // The pattern by which the editor finds links in a notification.
+    const link = /\[([^\]]+)\]\(((?:https?:\/\/|command:|file:)[^)\s]+)(?: (["'])(.+?)(\3))?\)/i;
+    for (const text of ['[Mend](command:workbench.action.quit)', '[a](https://x.test "t")', '[a[b](file:///etc)']) {
+      assert.match(text, link);
+      assert.doesNotMatch(withoutLinks(text), link);
+    }
   });
 });

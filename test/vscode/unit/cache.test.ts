@@ -2,12 +2,13 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { waitFor } from '../../helpers/waitFor.ts';
+import { LanewayError } from '../../../shared/errors.ts';
 import type { JobEvent } from '../../../shared/event.ts';
 import type { Job } from '../../../shared/job.ts';
-import { Events, Lanes, List, type RequestType } from '../../../shared/protocol.ts';
+import { Events, Lanes, List, type RequestType, Show } from '../../../shared/protocol.ts';
 import { type CacheChange, type Hint, JobCache } from '../../../client/vscode/jobCache.ts';
 import { fitsQuery, JobLists, type ListQuery, nextDue, staleAfter } from '../../../client/vscode/jobLists.ts';
-import { ago, counts, job, lane, NOW } from './fixtures.ts';
+import { ago, attempt, counts, job, lane, NOW } from './fixtures.ts';
 
 const running: ListQuery = { states: ['running'], lane: 'default', text: '', order: 'newest' };
 const queued: ListQuery = { states: ['queued'], lane: 'default', text: '', order: 'claim' };
@@ -100,15 +101,24 @@ describe('the cache', () => {
     jobs: Map<number, Job>;
     events: JobEvent[];
     changes: CacheChange[];
+    vanishing: Set<number>;
   } {
     const asked: string[] = [];
     const jobs = new Map<number, Job>();
     const events: JobEvent[] = [];
+    /** Pruned once they were listed. */
+    const vanishing = new Set<number>();
     const answer = (method: string, params: unknown): unknown => {
       if (method === Lanes.method) return { lanes: [lane('default')] };
       if (method === Events.method) {
         const { since } = params as { since: number };
         return { events: events.filter(({ id }) => id > since), cursor: events.at(-1)?.id ?? 0 };
+      }
+      if (method === Show.method) {
+        const { job: id } = params as { job: number };
+        const found = jobs.get(id);
+        if (!found || vanishing.has(id)) throw new LanewayError('NOT_FOUND', `there is no job ${id}`);
+        return { job: found, attempts: [attempt(id, 1)], checkpoints: [] };
       }
       const { ids, states } = params as { ids?: number[]; states?: string[] };
       const all = [...jobs.values()].toSorted((a, b) => b.id - a.id);
@@ -119,12 +129,14 @@ describe('the cache', () => {
     };
     const ask = <P, R>(type: RequestType<P, R>, params: P): Promise<R> => {
       asked.push(type.method);
-      return Promise.resolve(answer(type.method, params) as R);
+      return new Promise((resolve) => {
+        resolve(answer(type.method, params) as R);
+      });
     };
     const cache = new JobCache(ask, (error) => assert.fail(String(error)));
     const changes: CacheChange[] = [];
     cache.onDidChange((change) => changes.push(change));
-    return { cache, asked, jobs, events, changes };
+    return { cache, asked, jobs, events, changes, vanishing };
   }
   const hint = (cursor: number, more = {}): Hint => ({
     cursor,
@@ -167,6 +179,28 @@ describe('the cache', () => {
     );
     assert.equal(cache.cursor, 2);
     assert.ok(asked.filter((method) => method === List.method).length <= 3);
+    cache.dispose();
+  });
+
+  it('goes on when a job is pruned between two questions', async () => {
+    const { cache, jobs, events, vanishing } = server();
+    for (let id = 1; id <= 10_000; id += 1) jobs.set(id, job(id));
+    cache.connected(hint(1), true);
+    await cache.load(queued);
+    assert.equal((await cache.loadDetail(1)).attempts.length, 1);
+    cache.watch({}, true);
+    vanishing.add(1);
+    jobs.set(1, job(1, { state: 'running' }));
+    events.push(event(2, 1, 'claimed'));
+    cache.takeHint(hint(2));
+    await waitFor(() => cache.cursor === 2);
+    assert.equal(cache.detail(1), undefined);
+    jobs.clear();
+    events.push(event(3, 1, 'pruned'), event(4, 2, 'pruned'));
+    cache.takeHint(hint(4));
+    await waitFor(() => cache.cursor === 4);
+    assert.equal(cache.job(1), undefined);
+    assert.equal(cache.rows(cache.list(queued)).length, 9998, 'and nothing else is forgotten');
     cache.dispose();
   });
 

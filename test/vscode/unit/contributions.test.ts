@@ -123,6 +123,6 @@ function nodes(): Node[] {
     { ...base, kind: 'attempt', job: job(3), attempt: attempt(3, 1), stages: [] },
     { ...base, kind: 'stage', stage: { name: 'build', attempt: 1, at: NOW.toString(), bytes: 1 } },
     { ...base, kind: 'more', query: query! },
-    { ...base, kind: 'note', text: 'n' },
+    { ...base, kind: 'note', text: 'n', trouble: true },
   ];
 }

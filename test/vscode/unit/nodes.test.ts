@@ -115,6 +115,24 @@ describe('a job in the tree', () => {
     assert.equal(commandText(['sh', '-c', 'a', 'b']), 'sh -c a b');
     assert.ok(jobTitle(job(1, { label: 'x'.repeat(500) })).length <= 80);
   });
+
+  it('shows nothing raw of what others wrote, on any line, in any tip, or read aloud', () => {
+    const evil = 'a\u001b]8;;x\u0007\n\u202eb\u0000';
+    const one = job(1, { label: evil, argv: [evil], cwd: evil, waitReason: evil, tags: { [evil]: evil } });
+    const nodes: Node[] = [
+      { kind: 'job', id: 'j', queue, job: one },
+      { kind: 'attempt', id: 'a', queue, job: one, attempt: attempt(1, 1, { error: evil }), stages: [] },
+      { kind: 'stage', id: 's', queue, stage: { name: evil, attempt: 1, at: ago(1000), bytes: 1 } },
+      { kind: 'note', id: 'n', queue, text: evil, trouble: true },
+      { kind: 'folder', id: 'f', queue: { ...queue, name: evil, root: evil } },
+    ];
+    for (const node of nodes) {
+      const { label, description, tooltip, spoken } = describeNode(node, NOW);
+      for (const text of [label, description, spoken, ...tooltip.flat()]) {
+        assert.doesNotMatch(text, /[\p{Cc}\u202e]/u, `${node.kind}: ${JSON.stringify(text)}`);
+      }
+    }
+  });
 });
 
 describe('lanes, groups and attempts in the tree', () => {
@@ -151,6 +169,7 @@ describe('lanes, groups and attempts in the tree', () => {
       NOW,
     );
     assert.equal(running.description, 'running 5 s · 1 stage');
+    assert.equal(running.spoken, 'attempt 1, running 5 s · 1 stage');
     assert.equal(running.fold, 'collapsed');
   });
 });
