@@ -134,13 +134,18 @@ export class EditorWindow {
 
   /** Shows Laneway's views by a click on its icon. */
   async openViews(): Promise<void> {
-    const icon = this.page.locator('.activitybar .action-label[aria-label^="Laneway"]');
-    await icon.waitFor();
+    const item = this.page.locator('.activitybar .action-item', { has: this.page.locator('[aria-label^="Laneway"]') });
+    await item.first().waitFor();
+    const header = this.page.locator('.sidebar .pane-header[aria-label^="Lanes"]');
     await this.until('the Laneway views', async () => {
-      const title = this.page.locator('.sidebar .composite.title h2');
-      if (/laneway/i.test((await title.textContent({ timeout: 1000 }).catch(() => '')) ?? '')) return true;
-      await icon.click({ timeout: AGAIN_MS });
-      return false;
+      if (await header.isVisible()) return true;
+      // A click on the icon of what is shown already would hide it again.
+      const chosen = /\bchecked\b/.test((await item.first().getAttribute('class', { timeout: 2000 })) ?? '');
+      if (!chosen) await item.first().locator('.action-label').click({ timeout: AGAIN_MS });
+      return await header.waitFor({ timeout: AGAIN_MS }).then(
+        () => true,
+        () => false,
+      );
     });
   }
 
@@ -171,11 +176,21 @@ export class EditorWindow {
     await this.#quick().locator(`input[placeholder^="${placeholder}"]`).waitFor();
   }
 
-  /** Takes the entry of the open quick pick that begins so. */
+  /** Takes the entry of the open quick pick that contains this. */
   async pick(label: string): Promise<void> {
-    const row = this.#row(label);
-    await row.waitFor();
-    await row.click();
+    await this.#entry(label).click();
+  }
+
+  /** Ticks the entry that contains this, where several may be chosen, and accepts. */
+  async tick(label: string): Promise<void> {
+    const entry = this.#entry(label);
+    const chosen = this.#quick().locator('.quick-input-count');
+    await this.until(`${label} to be ticked`, async () => {
+      if (/^1 /.test((await chosen.textContent({ timeout: 1000 })) ?? '')) return true;
+      await entry.click({ timeout: AGAIN_MS });
+      return false;
+    });
+    await this.#quickText().press('Enter');
   }
 
   /** Title, placeholder and entries of the open quick input. */
@@ -205,6 +220,19 @@ export class EditorWindow {
       const row = await this.row(view, text);
       if ((await row.getAttribute('aria-expanded', { timeout: 2000 })) === 'true') return true;
       await row.locator('.monaco-tl-twistie').click({ timeout: AGAIN_MS });
+      return false;
+    });
+  }
+
+  /** Clicks a row until the output panel shows text like this. */
+  async openLog(view: string, row: RegExp, text: RegExp): Promise<void> {
+    await this.until(`a log like ${text}`, async () => {
+      await (await this.row(view, row)).click({ timeout: AGAIN_MS });
+      const end = performance.now() + AGAIN_MS;
+      while (performance.now() < end) {
+        if (text.test(await this.lines('panel'))) return true;
+        await this.#moment();
+      }
       return false;
     });
   }
@@ -258,8 +286,13 @@ export class EditorWindow {
           `waited ${PATIENCE_MS / 1000} s for ${what}; last: ${String(last)}\nthe window showed:\n${seen.slice(0, 3000)}`,
         );
       }
-      await this.page.evaluate(() => new Promise((resolve) => void setTimeout(resolve, 50)));
+      await this.#moment();
     }
+  }
+
+  /** Lets the window draw before it is looked at again. */
+  async #moment(): Promise<void> {
+    await this.page.evaluate(() => new Promise((resolve) => void setTimeout(resolve, 50)));
   }
 
   async #openQuickInput(): Promise<void> {
@@ -277,6 +310,9 @@ export class EditorWindow {
   #row(label: string): Locator {
     const quoted = label.replaceAll('"', String.raw`\"`);
     return this.#quick().locator(`.monaco-list-row[aria-label^="${quoted}"]`).first();
+  }
+  #entry(text: string): Locator {
+    return this.#quick().locator('.monaco-list-row', { hasText: text }).first();
   }
   #pane(view: string): Locator {
     return this.page.locator('.sidebar .pane', { has: this.page.locator(`.pane-header[aria-label^="${view}"]`) });

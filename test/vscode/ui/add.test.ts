@@ -14,8 +14,7 @@ describe('the window', () => {
     await window.until('the status bar to count it', async () => /\b1\b/.test(await window.statusBar()));
 
     await window.unfold('Lanes', /^job 1,/);
-    await (await window.row('Lanes', /^attempt 1\b/)).click();
-    await window.until('its output', async () => /tick \d/.test(await window.lines('panel')));
+    await window.openLog('Lanes', /^attempt 1\b/, /tick \d/);
 
     await sandbox.write('stop');
     await window.until('its end in the log', async () => /#1\.1 succeeded after/.test(await window.lines('panel')));

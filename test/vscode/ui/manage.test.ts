@@ -8,15 +8,17 @@ describe('the window', () => {
     await sandbox.lane('add', '--lane', 'other', '--', 'node', 'flaky.mjs');
     await window.openViews();
     await window.row('Lanes', /^job 1, .*running/);
+    // A lane without live jobs is folded.
+    await window.unfold('Lanes', /^lane other,/);
     await window.row('Lanes', /^job 2, .*dead/);
 
     await window.command('Laneway: Cancel Job');
-    await window.pick('#1');
+    await window.tick('#1');
     await window.row('Lanes', /^job 1, .*canceled/);
 
     await sandbox.write('mended');
     await window.command('Laneway: Retry Job');
-    await window.pick('#2');
+    await window.tick('#2');
     await window.row('Lanes', /^job 2, .*done/);
 
     await window.command('Laneway: Pause Lane');

@@ -15,13 +15,13 @@ describe('the window', () => {
     await window.row('Lanes', /^job 1, .*running/);
     assert.equal(await pid(), before);
     await window.unfold('Lanes', /^job 1,/);
-    await (await window.row('Lanes', /^attempt 1\b/)).click();
-    await window.until('the log from its start', async () => /tick \d/.test(await window.lines('panel')));
+    await window.openLog('Lanes', /^attempt 1\b/, /tick \d/);
 
     // What was cancelled stays so over a reload.
     await sandbox.lane('cancel', '1', '--wait');
     await window.reload();
     await window.openViews();
+    await window.unfold('Lanes', /^lane default,/);
     await window.row('Lanes', /^job 1, .*canceled/);
     assert.match(await sandbox.lane('show', '1', '--json'), /"attempts":\s*1,/);
   });
@@ -37,7 +37,7 @@ describe('the window', () => {
     await window.answer('default');
     await second.row('Lanes', /^job 1, .*running/);
     await second.command('Laneway: Cancel Job');
-    await second.pick('#1');
+    await second.tick('#1');
     await window.row('Lanes', /^job 1, .*canceled/);
     assert.equal(editor.windows.length, 2);
   });
