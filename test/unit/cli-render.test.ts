@@ -168,7 +168,7 @@ describe('one job', () => {
   added    3 m ago (…)
   started  1 m ago (…)
   ended    1 m ago (…)
-  retries  2 of 2 failures allowed, 0 of 3 crashes; backoff 2s to 1m
+  retries  1 of 1 used, 0 of 2 crashes forgiven; backoff 2s to 1m
   limits   timeout 1h30m, grace 10s
   needs    3; if one fails: cancel
   env      2 variables as at add

@@ -78,7 +78,7 @@ function factsOf(job: Job, view: View): [string, string | null][] {
     ['worker', job.workerId],
     [
       'retries',
-      `${job.failures} of ${sayCount(job.maxRetries + 1, 'failure')} allowed, ${job.crashes} of ${sayCount(job.maxCrashes + 1, 'crash', 'crashes')}; backoff ${formatDuration(job.retryDelayMs)} to ${formatDuration(job.retryMaxDelayMs)}`,
+      `${used(job.failures, job.maxRetries)}, ${Math.min(job.crashes, job.maxCrashes)} of ${sayCount(job.maxCrashes, 'crash', 'crashes')} forgiven; backoff ${formatDuration(job.retryDelayMs)} to ${formatDuration(job.retryMaxDelayMs)}`,
     ],
     ['limits', limits.join(', ')],
     ['output', job.split ? 'stdout and stderr apart' : null],
@@ -114,4 +114,9 @@ function historyOf(shown: Shown, view: View): Branch[] {
     for (const text of attemptLogs(attempt, view)) children.push({ text });
   }
   return branches;
+}
+
+/** Retries, not failures: the one that ends a job for good is none of them. */
+function used(failures: number, maxRetries: number): string {
+  return maxRetries === 0 ? 'none' : `${Math.min(failures, maxRetries)} of ${maxRetries} used`;
 }
