@@ -30,16 +30,16 @@ export async function doctor(options: DoctorOptions): Promise<{ ok: boolean; che
   });
 }
 
-/** For a process that has the queue open. */
+/** For a process that has the queue open. `apart` checks the rows where that may take its time; default here. */
 export async function runChecks(
-  options: DoctorOptions & { store: Store; server: Server },
+  options: DoctorOptions & { store: Store; server: Server; apart?: () => Promise<Check[]> },
 ): Promise<{ ok: boolean; checks: Check[] }> {
   return report(async (add) => {
     // The server itself has no need to try its own lock.
     const paths = await around({ ...options, locked: options.server.pid === process.pid ? true : undefined }, add);
     if (paths === null) return;
     await add('database', () => checks.ok('database', `${paths.database}, schema ${options.store.schema}`));
-    await ofStore(options, options.store, paths, add);
+    await ofStore(options.deep ? options.apart : undefined, options, options.store, paths, add);
   });
 }
 
@@ -105,7 +105,7 @@ async function withStore(options: DoctorOptions, paths: StatePaths, add: Add): P
     warn: (message) => warnings.push(message),
   });
   try {
-    await ofStore(options, store, paths, add);
+    await ofStore(undefined, options, store, paths, add);
     if (warnings.length > 0) return { id: 'database', status: 'warn', message: warnings.join('; '), hint: null };
     return checks.ok('database', `${paths.database}, schema ${store.schema}`);
   } finally {
@@ -113,8 +113,21 @@ async function withStore(options: DoctorOptions, paths: StatePaths, add: Add): P
   }
 }
 
-async function ofStore({ deep }: DoctorOptions, store: Store, paths: StatePaths, add: Add): Promise<void> {
-  const found = store.read((reader) => queries.check(reader, deep));
-  for (const check of found) await add(check.id, () => check);
-  await add('logs', () => checks.logs(paths, store, deep));
+async function ofStore(
+  apart: (() => Promise<Check[]>) | undefined,
+  { deep }: DoctorOptions,
+  store: Store,
+  paths: StatePaths,
+  add: Add,
+): Promise<void> {
+  await add('tables', async () => {
+    const found = (await apart?.()) ?? storeChecks(store, paths, deep);
+    for (const check of found) await add(check.id, () => check);
+    return null;
+  });
+}
+
+/** Of the rows, and of the log files that they name. */
+export function storeChecks(store: Store, paths: StatePaths, deep: boolean): Check[] {
+  return [...store.read((reader) => queries.check(reader, deep)), checks.logs(paths, store, deep)];
 }

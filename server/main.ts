@@ -73,9 +73,11 @@ export const workspacesAdopt: ServerModule['workspacesAdopt'] = async (options) 
   return (await import('./workspaces/change.ts')).adoptWorkspace({ ...options, clock });
 };
 
-/** The daemon: `node server.js --workspace PATH`. */
+/** The daemon: `node server.js --workspace PATH`; or, for the daemon, the deep checks of its queue. */
 async function main(args: string[]): Promise<void> {
   requireNode();
+  const apart = await import('./checkApart.ts');
+  if (args[0] === apart.CHECK_ARGUMENT) return apart.printChecks(args[1] ?? '', { env: env(), clock });
   // A closed terminal is no reason to end.
   process.on('SIGHUP', () => undefined);
   const at = args.indexOf('--workspace');

@@ -13,6 +13,7 @@ import type { Context } from './context.ts';
 import { Disposal } from './disposal.ts';
 import { runChecks } from './doctor.ts';
 import { createEnding, type Ending } from './ending.ts';
+import { createCheckApart } from './checkApart.ts';
 import { createFeed } from './events/feed.ts';
 import { judgeHello } from './greet.ts';
 import { settleAll } from './handlers/batches.ts';
@@ -112,6 +113,8 @@ async function begin(options: ServeOptions, disposal: Disposal): Promise<Ending>
     idle.touch();
   };
   disposal.add(() => idle.stop());
+  const over = new AbortController();
+  const apart = createCheckApart({ workspace, env, signal: over.signal });
   const context: Context = {
     workspace,
     paths,
@@ -127,7 +130,7 @@ async function begin(options: ServeOptions, disposal: Disposal): Promise<Ending>
       worker.wake();
       idle.touch();
     },
-    doctor: (deep) => runChecks({ workspace, env, clock, deep, store, server: describe() }),
+    doctor: (deep) => runChecks({ workspace, env, clock, deep, store, server: describe(), apart }),
   };
   const greet = (hello: unknown): Greeting => {
     const verdict = judgeHello(hello, { protocol: PROTOCOL, version: VERSION, running: worker.running() });
@@ -161,6 +164,7 @@ async function begin(options: ServeOptions, disposal: Disposal): Promise<Ending>
   disposal.add(async () => {
     await Promise.all([...sessions].map((session) => session.finish()));
   });
+  disposal.add(() => over.abort());
   const listening = await listen(
     paths,
     (socket) => sessions.add(new Session(socket, host)),
