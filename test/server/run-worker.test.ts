@@ -107,13 +107,13 @@ test('drain claims no more and waits for what runs', async (t) => {
   const queue = await openRunQueue(t);
   const worker = await queue.worker();
   const running = await queue.sh(until(queue.file('go')));
-  const waiting = await queue.sh('exit 0', { lane: 'other', afterMs: 100 });
   await waitFor(() => queue.job(running).state === 'running');
   let drained = false;
   const draining = worker.drain().then(() => {
     drained = true;
   });
   const late = await queue.sh('exit 0', { lane: 'late' });
+  const waiting = await queue.sh('exit 0', { lane: 'other', afterMs: 100 });
   await waitFor(() => queue.job(waiting).phase === 'ready');
   assert.equal(drained, false);
   fs.writeFileSync(queue.file('go'), '');
