@@ -40,7 +40,12 @@ describe('lane run', () => {
     const { job } = await box.json<{ job: Job }>(['run', '-c', 'echo not streamed']);
     assert.equal(job.state, 'done');
     const retried = await box.lane([
-      ...['run', '--retries', '1', '--retry-delay', '10ms', '-c'],
+      'run',
+      '--retries',
+      '1',
+      '--retry-delay',
+      '10ms',
+      '-c',
       'echo "attempt $LANEWAY_ATTEMPT"; [ "$LANEWAY_ATTEMPT" = 2 ]',
     ]);
     assert.deepEqual([retried.code, retried.stdout], [0, 'attempt 1\nattempt 2\n'], 'every attempt is shown');
