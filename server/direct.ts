@@ -43,7 +43,7 @@ export async function openDirect(options: DirectOptions): Promise<Connection> {
     version: running?.version ?? null,
     protocol: running?.protocol ?? null,
     workspace,
-    socket: running === null ? null : paths.socket,
+    socket: running?.socket ?? null,
     database: paths.database,
     logs: paths.logs,
     uptimeMs: null,
@@ -87,7 +87,7 @@ export async function openDirect(options: DirectOptions): Promise<Connection> {
     off();
     feed.stop();
     await store.close();
-    if (pokes && server.running) await poke(paths.socket);
+    if (pokes && running !== null) await poke(running.socket);
     leave();
   };
   return {

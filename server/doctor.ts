@@ -6,6 +6,7 @@ import type { Check, Server } from '../shared/job.ts';
 import { type Env, statePaths, type StatePaths, thisMachine } from '../shared/paths.ts';
 import { toErrorData } from '../shared/errors.ts';
 import { checkGround } from '../shared/ground.ts';
+import { otherSocket } from '../shared/serverSocket.ts';
 import { answers } from './answers.ts';
 import * as checks from './doctorChecks.ts';
 import { isLocked } from './findServer.ts';
@@ -87,7 +88,7 @@ async function around(options: DoctorOptions & { locked?: boolean }, add: Add): 
   await add('server', async () =>
     checks.server(found, {
       locked: options.locked ?? (await isLocked(found)),
-      answers: await answers(found.socket),
+      answers: (await answers(found.socket)) || (await answers(otherSocket(found) ?? found.socket)),
       file: readServerFile(found),
     }),
   );

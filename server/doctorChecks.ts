@@ -98,22 +98,17 @@ export function damaged(paths: StatePaths): Check {
 
 export function server(paths: StatePaths, seen: { locked: boolean; answers: boolean; file: ServerFile | null }): Check {
   const pid = seen.file === null ? 'unknown' : `${seen.file.pid}`;
-  if (seen.locked && seen.answers) return ok('server', `a server runs (pid ${pid})`);
+  const at = seen.file?.socket ?? paths.socket;
+  if (seen.locked && seen.answers) {
+    return ok('server', `a server runs (pid ${pid})${at === paths.socket ? '' : `, found at ${at}`}`);
+  }
   if (!seen.locked && !seen.answers) {
     const stale = seen.file !== null && !isAlive(seen.file.pid);
     return ok('server', stale ? 'no server runs; the last one was killed' : 'no server runs');
   }
   if (seen.locked) {
-    // Another runtime folder gives another socket for the same queue.
-    const elsewhere = seen.file !== null && seen.file.socket !== paths.socket;
-    return {
-      id: 'server',
-      status: 'fail',
-      message: elsewhere
-        ? `the server (pid ${pid}) listens on ${seen.file?.socket}, not on ${paths.socket}`
-        : `a server (pid ${pid}) holds the queue but does not answer on ${paths.socket}`,
-      hint: elsewhere ? 'use the same LANEWAY_RUNTIME, XDG_RUNTIME_DIR and TMPDIR everywhere' : `run: kill ${pid}`,
-    };
+    const message = `a server (pid ${pid}) holds the queue but does not answer on ${at}`;
+    return { id: 'server', status: 'fail', message, hint: `run: kill ${pid}` };
   }
   return {
     id: 'server',

@@ -4,6 +4,7 @@
  */
 import { LanewayError } from '../shared/errors.ts';
 import type { StatePaths } from '../shared/paths.ts';
+import { otherSocket } from '../shared/serverSocket.ts';
 import type { FileLock } from './store/fileLock.ts';
 import { tryFileLock } from './store/fileLock.ts';
 import { toStoreError } from './store/sqliteErrors.ts';
@@ -30,7 +31,8 @@ export async function elect(paths: StatePaths, parts: ElectionParts): Promise<Fi
       throw toStoreError(error, paths.lock);
     });
     if (lock !== null) return lock;
-    if (await parts.answers(paths.socket)) return null;
+    const other = otherSocket(paths);
+    if ((await parts.answers(paths.socket)) || (other !== null && (await parts.answers(other)))) return null;
     if (parts.ticks() > end) {
       throw new LanewayError(
         'ENVIRONMENT',

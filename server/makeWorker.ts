@@ -56,7 +56,8 @@ export async function makeWorker(options: MakeWorkerOptions): Promise<WorkerHand
 
 /** Tests alone shorten the heartbeat, and with it the lease of six. */
 function heartbeatOf(env: Env): { heartbeatMs: number; leaseMs: number } {
-  const heartbeatMs = Number(env['LANEWAY_TEST_HEARTBEAT_MS'] ?? HEARTBEAT_MS);
+  const given = Number(env['LANEWAY_TEST_HEARTBEAT_MS']);
+  const heartbeatMs = given > 0 ? given : HEARTBEAT_MS;
   return { heartbeatMs, leaseMs: (LEASE_MS / HEARTBEAT_MS) * heartbeatMs };
 }
 

@@ -23,7 +23,7 @@ export function writeServerFile(paths: StatePaths, content: ServerFile): void {
 export function readServerFile(paths: StatePaths): ServerFile | null {
   try {
     const found = JSON.parse(fs.readFileSync(paths.serverFile, 'utf8')) as Partial<ServerFile>;
-    return typeof found.pid === 'number' ? (found as ServerFile) : null;
+    return typeof found.pid === 'number' && typeof found.socket === 'string' ? (found as ServerFile) : null;
   } catch {
     return null;
   }

@@ -11,6 +11,7 @@ import { SERVER_START_MS } from './limits.ts';
 import { type Env, type StatePaths, statePaths } from './paths.ts';
 import { type Hello, type Mismatch, PROTOCOL, type RequestType, type Welcome } from './protocol.ts';
 import { ConnectionLost, type Rpc, RpcError, rpcOver } from './rpc.ts';
+import { otherSocket } from './serverSocket.ts';
 import { type Starting, startError, startServer } from './startServer.ts';
 
 export interface ConnectOptions {
@@ -65,8 +66,8 @@ export async function dialOrStart(
   options: Omit<ConnectOptions, 'client' | 'version' | 'protocol'>,
 ): Promise<net.Socket> {
   const paths = statePaths(options.workspace, options.env);
-  return untilServed(options, paths, async () => {
-    const socket = dial(paths);
+  return untilServed(options, paths, async (address) => {
+    const socket = dial(address);
     await new Promise<void>((resolve, reject) => {
       socket.once('connect', resolve);
       socket.once('error', (error) => reject(new ConnectionLost(error)));
@@ -85,7 +86,7 @@ async function establish<T>(
     version: options.version,
     client: options.client,
   };
-  return untilServed(options, paths, () => greet(options, dial(paths), hello, ask));
+  return untilServed(options, paths, (address) => greet(options, dial(address), hello, ask));
 }
 
 /** Greets, and asks in the same breath. The first answer counts only once the greeting was accepted. */
@@ -141,19 +142,20 @@ async function greet<T>(
 async function untilServed<T>(
   options: Omit<ConnectOptions, 'client' | 'version'>,
   paths: StatePaths,
-  attempt: () => Promise<T>,
+  attempt: (address: string) => Promise<T>,
 ): Promise<T> {
   let starting: Starting | null = null;
   let deadline = 0;
   let triesLeft = SERVER_START_MS / DIAL_EVERY_MS;
   let startsLeft = 3;
+  let address = paths.socket;
   for (;;) {
     let lost: LanewayError;
     // Read before dialling: a server that took over just before it ended is then still found.
     const ended = starting?.ended() ?? null;
     try {
       checkSocketFolder(paths);
-      return await attempt();
+      return await attempt(address);
     } catch (error) {
       if (error instanceof OlderServer) {
         await outlive(error, options.onWaiting);
@@ -163,6 +165,9 @@ async function untilServed<T>(
       if (!(error instanceof ConnectionLost)) throw error;
       lost = error;
     }
+    const other = address === paths.socket ? otherSocket(paths) : null;
+    address = other ?? paths.socket;
+    if (other !== null) continue;
     if (options.start === 'never') throw noServer(paths);
     if (starting === null) {
       starting = await startServer({ ...options, paths });
@@ -183,8 +188,8 @@ async function untilServed<T>(
   }
 }
 
-function dial(paths: StatePaths): net.Socket {
-  return net.connect({ path: paths.socket });
+function dial(address: string): net.Socket {
+  return net.connect({ path: address });
 }
 
 /** Another account's folder could hold a socket that answers in the server's place. */

@@ -71,7 +71,13 @@ export function toErrorData(error: unknown): ErrorData {
   const data = (error as { data?: unknown } | null)?.data;
   if (isErrorData(data)) return data;
   const message = error instanceof Error ? error.message : String(error);
-  return { code: 'INTERNAL', message, hint: null };
+  return { code: isOfSystem(error) ? 'ENVIRONMENT' : 'INTERNAL', message, hint: null };
+}
+
+/** A refusal of the operating system: a full disk, a missing permission. */
+function isOfSystem(error: unknown): boolean {
+  const { code, syscall } = (error ?? {}) as { code?: unknown; syscall?: unknown };
+  return typeof syscall === 'string' && typeof code === 'string' && /^E[A-Z0-9]+$/.test(code);
 }
 
 /** An error made of its wire form. */

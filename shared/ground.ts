@@ -39,7 +39,7 @@ export function checkGround(paths: StatePaths, workspace: string, env: Env, mach
  */
 export function prepareGround(paths: StatePaths, workspace: string, env: Env, machine: Machine = thisMachine()): void {
   checkGround(paths, workspace, env, machine);
-  attempt(paths.home, () => fs.mkdirSync(paths.home, { recursive: true, mode: 0o700 }));
+  attempt(paths.home, () => makeFolder(paths.home));
   for (const folder of [paths.workspaces, paths.folder]) ownFolder(folder, machine);
 }
 
@@ -50,19 +50,34 @@ export function prepareGround(paths: StatePaths, workspace: string, env: Env, ma
 export function prepareSocketFolder(paths: StatePaths, machine: Machine = thisMachine()): void {
   if (paths.socketFolder === null) return;
   const folder = paths.socketFolder;
-  attempt(folder, () => fs.mkdirSync(path.dirname(folder), { recursive: true, mode: 0o700 }));
+  attempt(folder, () => makeFolder(path.dirname(folder)));
   checkFolder(folder, machine, 'set LANEWAY_RUNTIME to a folder of your own');
   ownFolder(folder, machine);
 }
 
 function ownFolder(folder: string, machine: Machine): void {
-  attempt(folder, () => fs.mkdirSync(folder, { recursive: true, mode: 0o700 }));
+  attempt(folder, () => makeFolder(folder));
   if (machine.uid === null || (fs.statSync(folder).mode & 0o777) === 0o700) return;
   attempt(folder, () => fs.chmodSync(folder, 0o700));
 }
 
+/**
+ * A folder and those above it, 0700. Not Node's `recursive`, which tries for ever where a file system says ENOENT
+ * although the folder above is there, as /proc does.
+ */
+function makeFolder(folder: string): void {
+  const above = path.dirname(folder);
+  if (above !== folder && !fs.existsSync(above)) makeFolder(above);
+  try {
+    fs.mkdirSync(folder, { mode: 0o700 });
+  } catch (error) {
+    // There already, perhaps since a moment ago; or a root, of which each system says something else.
+    if (!fs.statSync(folder, { throwIfNoEntry: false })?.isDirectory()) throw error;
+  }
+}
+
 function checkFolder(folder: string, machine: Machine, hint: string | null = null): void {
-  const found = fs.lstatSync(folder, { throwIfNoEntry: false });
+  const found = attempt(folder, () => fs.lstatSync(folder, { throwIfNoEntry: false }));
   if (found === undefined) return;
   if (!found.isDirectory()) throw new LanewayError('REFUSED', `${folder} is no folder`, hint ?? `move ${folder} away`);
   if (machine.uid === null || found.uid === machine.uid) return;
@@ -73,9 +88,9 @@ function checkFolder(folder: string, machine: Machine, hint: string | null = nul
   );
 }
 
-function attempt(folder: string, action: () => unknown): void {
+function attempt<T>(folder: string, action: () => T): T {
   try {
-    action();
+    return action();
   } catch (error) {
     const code = (error as NodeJS.ErrnoException).code ?? String(error);
     throw new LanewayError(
