@@ -73,6 +73,11 @@ export const workspacesAdopt: ServerModule['workspacesAdopt'] = async (options) 
   return (await import('./workspaces/change.ts')).adoptWorkspace({ ...options, clock });
 };
 
+export const workspacesRelease: ServerModule['workspacesRelease'] = async (options) => {
+  requireNode();
+  return (await import('./workspaces/change.ts')).releaseWorkspace({ ...options, clock });
+};
+
 /** The daemon: `node server.js --workspace PATH`; or, for the daemon, the deep checks of its queue. */
 async function main(args: string[]): Promise<void> {
   requireNode();

@@ -62,4 +62,9 @@ export interface ServerModule {
   workspacesRemove(options: { path: string; force: boolean; env: Env }): Promise<Workspace>;
   /** Let the different folder that now stands at an old path have the queue found there. */
   workspacesAdopt(options: { path: string; env: Env }): Promise<Workspace>;
+  /**
+   * What other machines or containers ran for this queue is gone for good, a person says: from now on its jobs
+   * may be taken up here. Throws NOT_FOUND, and CONFLICT while a server has the queue.
+   */
+  workspacesRelease(options: { path: string; env: Env }): Promise<Workspace>;
 }

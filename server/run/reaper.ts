@@ -53,7 +53,8 @@ export function refuseForeign(running: RunningAttempt[], here: HostIdentity): vo
   throw new LanewayError(
     'ENVIRONMENT',
     `job ${foreign.jobId} of this queue is running ${where}, where this process can neither see nor stop it`,
-    'Use the queue there, or stop its server there first; a queue belongs to one machine.',
+    'Use the queue there, or stop its server there first; a queue belongs to one machine. ' +
+      'If that machine or container is gone for good: lane workspaces release PATH --yes',
   );
 }
 

@@ -230,6 +230,8 @@ export interface Transitions {
   removeWorker(tx: Tx, workerId: string): void;
   /** Reap step 1: ownership moves to the reaper, fence+1 on both rows. Null: it was finished or taken meanwhile. */
   takeOver(tx: Tx, owner: Owner, reaperId: string): Owner | null;
+  /** What runs on another host or in another pid namespace than `here` is gone, says a person. Gives how many attempts. */
+  release(tx: Tx, here: HostIdentity): number;
   /** Reap step 3, after the group is confirmed gone. */
   closeReaped(tx: Tx, owner: Owner, sizes?: LogSizes): FinishResult;
   setLane(tx: Tx, name: string, settings: LaneSettings): void;

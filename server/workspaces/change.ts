@@ -1,4 +1,4 @@
-/** Moving, adopting and removing queues. Each holds the instance lock meanwhile, so that no server starts on them. */
+/** Moving, adopting, releasing and removing queues. Each holds the instance lock meanwhile, so that no server starts on them. */
 import fs from 'node:fs';
 import path from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
@@ -8,10 +8,13 @@ import type { Workspace } from '../../shared/job.ts';
 import { type Env, findWorkspace, statePaths } from '../../shared/paths.ts';
 import { ServerStop } from '../../shared/protocol.ts';
 import { isLocked } from '../findServer.ts';
+import { readHost } from '../run/host.ts';
+import { runTool } from '../run/tool.ts';
 import type { Clock } from '../store/api.ts';
 import { type FileLock, tryFileLock } from '../store/fileLock.ts';
 import { openStore } from '../store/open.ts';
 import * as queries from '../store/queries/index.ts';
+import * as transitions from '../store/transitions/index.ts';
 import { VERSION } from '../version.ts';
 import { identityOf, writeIdentity } from './identity.ts';
 import { describe, entries, type Entry } from './registry.ts';
@@ -81,6 +84,35 @@ export async function adoptWorkspace({ path: target, env, clock }: ChangeParts &
   const entry = find(workspace, env);
   writeIdentity(entry.paths, identityOf(workspace));
   return describe({ ...entry, identity: identityOf(workspace) }, clock);
+}
+
+/**
+ * What other machines or containers ran for this queue is gone for good: its jobs may be taken up here.
+ * @throws NOT_FOUND; CONFLICT while a server has the queue.
+ */
+export async function releaseWorkspace({
+  path: target,
+  env,
+  clock,
+}: ChangeParts & { path: string }): Promise<Workspace> {
+  const entry = find(target, env);
+  const { paths, identity } = entry;
+  const lock = await tryFileLock(paths.lock);
+  if (lock === null) {
+    throw new LanewayError('CONFLICT', `a server works on ${identity.path}`, 'stop it first: lane server stop');
+  }
+  try {
+    const store = await openStore({ folder: paths.folder, clock, mustExist: true });
+    try {
+      const here = await readHost(process.platform, runTool);
+      await store.write((tx) => transitions.release(tx, here));
+    } finally {
+      await store.close();
+    }
+  } finally {
+    lock.release();
+  }
+  return describe(entry, clock);
 }
 
 function find(target: string, env: Env): Entry {

@@ -318,6 +318,17 @@ describe('unsafe ground is refused, and the reason told', () => {
     const { code, stderr } = await startUnwatched(box);
     assert.equal(code, 3);
     assert.match(stderr, /job 1 of this queue is running on host elsewhere/);
+    assert.match(stderr, /lane workspaces release PATH --yes/);
+    assert.equal((await box.lane(['workspaces', 'release', box.workspace])).code, 2);
+    await box.json(['workspaces', 'release', box.workspace, '--yes']);
+    await box.startServer();
+    assert.equal((await box.lane(['workspaces', 'release', box.workspace, '--yes'])).code, 5);
+    const later = await client(box.paths().socket, t);
+    const taken = await waitFor(async () => {
+      const { job: seen } = await later.request(Show, { job: job?.id ?? 0 });
+      return seen.crashes === 1 ? seen : null;
+    });
+    assert.equal(taken?.cancelRequested, false);
     assert.ok(isAlive(pid), 'what runs elsewhere is never signalled');
     process.kill(pid, 'SIGKILL');
   });

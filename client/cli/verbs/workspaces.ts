@@ -8,7 +8,7 @@ import { workspaceTable } from '../render/status.ts';
 import { viewOf } from '../render/view.ts';
 import { verb, type Context } from '../verb.ts';
 
-const ACTIONS = { move: 2, remove: 1, adopt: 1 } as const;
+const ACTIONS = { move: 2, remove: 1, adopt: 1, release: 1 } as const;
 type Action = keyof typeof ACTIONS;
 
 export default verb({
@@ -19,12 +19,14 @@ export default verb({
     'lane workspaces move OLD NEW',
     'lane workspaces remove PATH',
     'lane workspaces adopt PATH',
+    'lane workspaces release PATH',
   ],
   subwords: Object.keys(ACTIONS),
   details: [
     'A queue belongs to the path of its workspace. After a folder was moved or renamed, "move" brings its queue along; "adopt" lets another folder that now stands at the path have the queue found there. "remove" deletes a queue with its logs.',
+    'A queue whose jobs run in another container or on another machine is not touched here. When that is gone for good, "release" says so: its jobs are then taken up here, as after a crash.',
   ],
-  flags: { yes: toggle('Do not ask before a queue is removed') },
+  flags: { yes: toggle('Do not ask before a queue is removed or released') },
   examples: [
     { line: 'lane workspaces', says: 'every queue of this account' },
     { line: 'lane workspaces move ~/old-name ~/new-name', says: 'bring the queue along after a rename' },
@@ -62,6 +64,17 @@ export default verb({
           );
         }
         return print(context, [await server.workspacesRemove({ path: first, force: false, env })]);
+      }
+      case 'release': {
+        const question = `Is everything gone that another machine or container ran for ${quoteValue(first)}?`;
+        if (!flags.yes && !(await confirm(context, question))) {
+          throw new LanewayError(
+            'REFUSED',
+            'what still runs elsewhere would run twice; nothing was changed',
+            'Say --yes when it is gone for good.',
+          );
+        }
+        return print(context, [await server.workspacesRelease({ path: first, env })]);
       }
       default:
         return action satisfies never;

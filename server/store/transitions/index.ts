@@ -62,7 +62,7 @@ import { rerun } from './rerun.ts';
 import { retry } from './retry.ts';
 import { setSettings } from './settings.ts';
 import { checkpoint, sleep } from './stages.ts';
-import { heartbeat, registerWorker, removeWorker, started, takeOver } from './workers.ts';
+import { heartbeat, registerWorker, release, removeWorker, started, takeOver } from './workers.ts';
 
 export {
   add,
@@ -78,6 +78,7 @@ export {
   prunedFiles,
   pruneLedger,
   registerWorker,
+  release,
   removeLane,
   removeWorker,
   rerun,
@@ -106,6 +107,7 @@ export const transitions = {
   prunedFiles,
   pruneLedger,
   registerWorker,
+  release,
   removeLane,
   removeWorker,
   rerun,

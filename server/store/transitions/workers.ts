@@ -1,6 +1,6 @@
 /** Workers and what they own: registration, heartbeat, the process of an attempt, and taking over from the gone. */
 import { LEASE_MS } from '../../../shared/limits.ts';
-import type { Owner, Transitions, Tx, WorkerRegistration } from '../api.ts';
+import type { HostIdentity, Owner, Transitions, Tx, WorkerRegistration } from '../api.ts';
 import { schemaOf } from '../migrate.ts';
 import { statement } from '../statements.ts';
 
@@ -68,6 +68,19 @@ export function started(tx: Tx, owner: Owner, process: Parameters<Transitions['s
       owner.fence,
     ).changes > 0
   );
+}
+
+/**
+ * A person's word that whatever another host or pid namespace ran for this queue is gone for good: its
+ * workers and attempts count from now on as those of an earlier boot of `here`, which any worker reaps
+ * without a signal. Gives how many attempts. No change of a job's state yet, and so no event.
+ */
+export function release(tx: Tx, here: HostIdentity): number {
+  const elsewhere = 'host <> :host OR (boot_id = :bootId AND pid_namespace <> :pidNamespace)';
+  const params = { ...here, released: 'released' };
+  const set = 'SET host = :host, boot_id = :released';
+  statement(tx.db, `UPDATE workers ${set} WHERE ${elsewhere}`).run(params);
+  return statement(tx.db, `UPDATE attempts ${set} WHERE state = 'running' AND (${elsewhere})`).run(params).changes;
 }
 
 /**
