@@ -23,6 +23,7 @@ import { type Hint, JobCache } from './jobCache.ts';
 import { tryDial } from './dial.ts';
 import { blame } from './messages.ts';
 import { bundles, type Runtime } from './runtime.ts';
+import { watchServerFile } from './serverWatch.ts';
 
 export interface QueueOptions {
   folder: vscode.WorkspaceFolder;
@@ -35,9 +36,6 @@ export interface QueueOptions {
   /** A connection that had stood is gone for good. */
   onFailure(queue: Queue, failure: ErrorData): void;
 }
-
-/** How often a folder without a connection looks whether somebody else started its server, in milliseconds. */
-const LOOK_MS = 2000;
 
 /** Dials of one start that may meet a dying server, and the pause after the first in milliseconds. */
 const MAX_DIALS = 6;
@@ -60,7 +58,7 @@ export class FolderQueue implements Queue {
   #connection: ServerConnection | null = null;
   #connecting: Promise<void> | null = null;
   #stopped = false;
-  #look: NodeJS.Timeout | null = null;
+  #watch: { dispose(): void } | null = null;
   #disposed = false;
 
   constructor(options: QueueOptions) {
@@ -72,7 +70,8 @@ export class FolderQueue implements Queue {
       (type, params) => this.request(type, params),
       (error) => options.log.warn(`${this.name}: reading jobs: ${toErrorData(error).message}`),
     );
-    this.#lookOut();
+    // After activation: watching costs more than the rest of making a queue.
+    setImmediate(() => this.#lookOut(true));
   }
 
   get state(): QueueState {
@@ -125,8 +124,8 @@ export class FolderQueue implements Queue {
 
   async dispose(): Promise<void> {
     this.#disposed = true;
-    if (this.#look) clearInterval(this.#look);
-    this.#look = null;
+    this.#watch?.dispose();
+    this.#watch = null;
     this.cache.dispose();
     const connection = this.#connection;
     this.#connection = null;
@@ -244,21 +243,35 @@ export class FolderQueue implements Queue {
     this.#state = state;
     this.#options.log.info(`${this.name}: ${state}${failure ? ` (${failure.message})` : ''}`);
     this.#stateEmitter.fire(state);
+    this.#lookOut(false);
   }
 
-  /** Nothing is started here: a server that somebody else runs is joined, so that its jobs are seen. */
-  #lookOut(): void {
+  /**
+   * While there is no connection: nothing is started here, but a server that somebody else runs
+   * is joined, so that its jobs are seen. `now` also looks at what runs already.
+   */
+  #lookOut(now: boolean): void {
+    const alone = (): boolean => !this.#disposed && (this.#state === 'off' || this.#state === 'failed');
+    if (!alone()) {
+      this.#watch?.dispose();
+      this.#watch = null;
+      return;
+    }
+    const { env, log } = this.#options;
     const look = async (): Promise<void> => {
-      if (this.#state !== 'off' || this.#disposed) return;
-      const found = await tryDial(statePaths(this.root, this.#options.env).socket);
+      const found = alone() ? await tryDial(statePaths(this.root, env).socket) : null;
       found?.destroy();
-      if (found && this.#state === 'off') await this.connect();
+      if (found && alone()) await this.connect();
     };
-    const tick = (): void => {
-      look().catch((error: unknown) => this.#options.log.debug(`looking for a server: ${toErrorData(error).message}`));
+    const tryLook = (): void => {
+      look().catch((error: unknown) => log.debug(`looking for a server: ${toErrorData(error).message}`));
     };
-    this.#look = setInterval(tick, LOOK_MS);
-    setImmediate(tick);
+    try {
+      this.#watch ??= watchServerFile(statePaths(this.root, env).serverFile, tryLook);
+    } catch (error) {
+      log.debug(`looking for a server: ${toErrorData(error).message}`);
+    }
+    if (now) tryLook();
   }
 }
 
