@@ -6,6 +6,7 @@
 import path from 'node:path';
 import * as vscode from 'vscode';
 import { toErrorData } from '../../shared/errors.ts';
+import { activateCliOffer } from './commands/installCli.ts';
 import { progressOf } from './commands/showProgress.ts';
 import { allCommands } from './commands/index.ts';
 import type { Command, Laneway, Queue } from './context.ts';
@@ -74,6 +75,7 @@ class LanewayWindow implements Laneway {
     activateSettingsSync(this);
     activateTaskType(this);
     activateTerminalPath(this);
+    activateCliOffer(this);
   }
 
   queues(): readonly Queue[] {
@@ -153,7 +155,7 @@ class LanewayWindow implements Laneway {
       },
     });
     // Jobs that wait for a server get one; a folder by itself does not.
-    hasLiveJobs(queue.root, extension.extensionPath, runtime, process.env)
+    hasLiveJobs(queue.root, { extensionPath: extension.extensionPath, runtime, env: process.env })
       .then(async (live) => {
         if (live && this.#queues.includes(queue)) await queue.connect();
       })

@@ -1,35 +1,21 @@
 /**
  * Whether a folder has jobs that wait for a server, asked without starting one: a folder that
  * never had a queue costs one look at the file system, another one a short `lane status
- * --direct`. SQLite is never loaded into the extension host.
+ * --direct`.
  */
-import { execFile } from 'node:child_process';
 import fs from 'node:fs';
-import { promisify } from 'node:util';
-import { statePaths } from '../../shared/paths.ts';
 import type { Status } from '../../shared/job.ts';
-import { bundles, type Runtime, runtimeEnv } from './runtime.ts';
-
-const ASK_MS = 20_000;
+import { statePaths } from '../../shared/paths.ts';
+import { askCli, type Cli } from './cli.ts';
 
 /** True when jobs are blocked, queued or running in the folder's queue. */
-export async function hasLiveJobs(
-  root: string,
-  extensionPath: string,
-  runtime: Runtime,
-  env: NodeJS.ProcessEnv,
-): Promise<boolean> {
+export async function hasLiveJobs(root: string, cli: Cli): Promise<boolean> {
   // After activation: a process costs more than all of activation's own work.
   await new Promise((resolve) => {
     setImmediate(resolve);
   });
-  if (!fs.existsSync(statePaths(root, env).database)) return false;
-  const { stdout } = await promisify(execFile)(
-    runtime.execPath,
-    [bundles(extensionPath).cli, '--workspace', root, '--direct', '--json', 'status'],
-    { env: runtimeEnv(runtime, env), timeout: ASK_MS, windowsHide: true },
-  );
-  return live(JSON.parse(stdout) as Pick<Status, 'counts'>);
+  if (!fs.existsSync(statePaths(root, cli.env).database)) return false;
+  return live((await askCli(cli, ['--workspace', root, '--direct', 'status'])) as Pick<Status, 'counts'>);
 }
 
 function live({ counts }: Pick<Status, 'counts'>): boolean {

@@ -79,6 +79,14 @@ function ownNodeOptions(options: string | undefined): string {
     .trim();
 }
 
+/** A line by which Laneway knows its own programs again. */
+export const SHIM_MARK = '# Written by the Laneway extension.';
+
+/** One word for a POSIX shell, whatever it holds. */
+export function shellQuote(value: string): string {
+  return `'${value.replaceAll("'", String.raw`'\''`)}'`;
+}
+
 /** The text of a `lane` to put on a PATH: it runs the CLI's bundle on this runtime. */
 export function shim(
   runtime: Runtime,
@@ -90,9 +98,8 @@ export function shim(
     const text = `@echo off\r\nsetlocal\r\n${electron}"${runtime.execPath}" "${bundle}" %*\r\n`;
     return { name: 'lane.cmd', text, mode: 0o755 };
   }
-  const quoted = (value: string): string => `'${value.replaceAll("'", "'\\''")}'`;
   const electron = runtime.electron ? 'ELECTRON_RUN_AS_NODE=1 ' : '';
-  const text = `#!/bin/sh\n# Written by the Laneway extension.\n${electron}exec ${quoted(runtime.execPath)} ${quoted(bundle)} "$@"\n`;
+  const text = `#!/bin/sh\n${SHIM_MARK}\n${electron}exec ${shellQuote(runtime.execPath)} ${shellQuote(bundle)} "$@"\n`;
   return { name: 'lane', text, mode: 0o755 };
 }
 

@@ -17,10 +17,12 @@ import { configureLane, setSlots } from './configureLane.ts';
 import { copyCommand, copyId } from './copyCommand.ts';
 import { editAndAddAgain } from './editAndAddAgain.ts';
 import { findJob } from './findJob.ts';
+import { installCli } from './installCli.ts';
 import { openCwd } from './openCwd.ts';
 import { openTerminal } from './openTerminal.ts';
 import { pauseLane, resumeLane } from './pauseLane.ts';
 import { pruneJobs } from './pruneJobs.ts';
+import { removeQueues } from './removeQueues.ts';
 import { rerunJob } from './rerunJob.ts';
 import { restartServer, startServer } from './restartServer.ts';
 import { retryAllDead } from './retryAllDead.ts';
@@ -52,6 +54,7 @@ export function allCommands(controls: ViewControls): Command[] {
     setSlots,
     findJob,
     pruneJobs,
+    removeQueues,
     showStatus,
     showProgress,
     startServer,
@@ -59,6 +62,7 @@ export function allCommands(controls: ViewControls): Command[] {
     showServerLog,
     showExtensionLog,
     openTerminal,
+    installCli,
     copyCommand,
     copyId,
     openCwd,

@@ -10,11 +10,12 @@ import type { Command } from '../context.ts';
 import { resolveQueue } from './target.ts';
 
 const DAY = 86_400_000;
-const AGES = [
+const AGES: { label: string; olderThanMs: number | null; elsewhere?: string }[] = [
   { label: 'Ended more than 30 days ago', olderThanMs: 30 * DAY },
   { label: 'Ended more than 7 days ago', olderThanMs: 7 * DAY },
   { label: 'Ended more than 1 day ago', olderThanMs: DAY },
   { label: 'All that ended', olderThanMs: null },
+  { label: 'Whole queues of folders that are gone…', olderThanMs: null, elsewhere: 'laneway.removeQueues' },
 ];
 const STATES = [
   { label: 'Done and canceled', states: ['done', 'canceled'] as StateFilter[] },
@@ -39,6 +40,10 @@ export const pruneJobs: Command = {
       return await queue.request(Prune, { olderThanMs, states, dryRun });
     }
     const age = await vscode.window.showQuickPick(AGES, { title: 'Prune which jobs?' });
+    if (age?.elsewhere !== undefined) {
+      await vscode.commands.executeCommand(age.elsewhere);
+      return undefined;
+    }
     const which = age && (await vscode.window.showQuickPick(STATES, { title: age.label }));
     if (!which) return undefined;
     const params = { olderThanMs: age.olderThanMs, states: which.states };
