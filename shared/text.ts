@@ -36,8 +36,6 @@ function describe(value: unknown): string {
 /** One column per unit: Latin, Greek, Cyrillic, and the signs and lines that we draw with. The fast way. */
 const NARROW =
   /^[\u0020-\u02ff\u0370-\u0482\u048a-\u0588\u2010-\u2027\u2190-\u21ff\u2200-\u22ff\u2500-\u257f\u25a0-\u25fc\u2714\u2716]*$/;
-const ZERO = /^[\p{Mn}\p{Me}\p{Cf}]$/u;
-const EMOJI = /\p{Emoji_Presentation}|\ufe0f/u;
 /** Made at first use: most runs of the command line never meet anything but ASCII. */
 let segmenter: Intl.Segmenter | undefined;
 function graphemes(text: string): Intl.Segments {
@@ -68,9 +66,10 @@ const WIDE: readonly (readonly [number, number])[] = [
 ];
 
 function graphemeWidth(grapheme: string): number {
-  if (EMOJI.test(grapheme)) return 2;
+  // Written here, since building these classes takes longer than most commands do with text.
+  if (/\p{Emoji_Presentation}|\ufe0f/u.test(grapheme)) return 2;
   const code = grapheme.codePointAt(0) ?? 0;
-  if (ZERO.test(String.fromCodePoint(code))) return 0;
+  if (/^[\p{Mn}\p{Me}\p{Cf}]$/u.test(String.fromCodePoint(code))) return 0;
   return WIDE.some(([first, last]) => code >= first && code <= last) ? 2 : 1;
 }
 

@@ -11,6 +11,9 @@ import type { Io } from './context.ts';
 
 const OLDEST_NODE = 22;
 
+/** The bundle's own; this file only ever runs as one. */
+declare const require: (file: string) => unknown;
+
 /** Words with a bundle of their own, and which: put in by the build. */
 declare const LANEWAY_SHORT_VERBS: Readonly<Record<string, string>>;
 /** Flags that need more than such a bundle holds. */
@@ -32,7 +35,6 @@ function main(): void {
   // Ours are private files; the caller's mask is kept for its jobs.
   const umask = process.umask(0o077);
   useCodeCache(env);
-  const require = module.createRequire(import.meta.filename);
   const bundle = require(bundleFor(argv.slice(2))) as { lane: (argv: string[], io: Io) => Promise<number> };
   const serverBundle = path.join(import.meta.dirname, 'server.js');
   process.on('SIGINT', () => {
