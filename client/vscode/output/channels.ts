@@ -19,8 +19,6 @@ interface OpenChannel {
   jobId: number;
   attempt: number;
   channel: vscode.OutputChannel;
-  /** Resolves when the last line is written. */
-  finished: Promise<void>;
   dispose(): void;
 }
 
@@ -92,7 +90,6 @@ export class LogChannels implements vscode.Disposable {
       jobId: target.job.id,
       attempt: target.attempt.number,
       channel,
-      finished: log.finished,
       dispose: () => {
         reader.dispose();
         log.dispose();

@@ -32,11 +32,6 @@ export function activateOutput(laneway: Laneway): void {
   laneway.subscriptions.push(channels, documents);
 }
 
-/** The names of the open log channels, the one shown last at the end; for tests. */
-export function openChannels(laneway: Laneway): string[] {
-  return outputs(laneway).channels.names;
-}
-
 export const outputCommands: Command[] = [
   {
     id: 'laneway.showLog',

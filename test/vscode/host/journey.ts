@@ -12,6 +12,11 @@ export function usePrograms(found: Programs): void {
   programs = found;
 }
 
+/** Whether docs/images are to be made anew. */
+export function picturesWanted(): boolean {
+  return programs?.screenshots === true;
+}
+
 /** Defines a test whose body gets an open window. What the window showed is kept when it fails. */
 export function journey(
   title: string,

@@ -18,6 +18,10 @@ export interface Sandbox {
   write(name: string, text?: string): Promise<void>;
   /** Runs `lane` on the workspace. @returns its stdout. */
   lane(...args: string[]): Promise<string>;
+  /** Makes further folders beside it. @returns the file that opens all of them in one window. */
+  multiRoot(names: readonly string[]): Promise<string>;
+  /** Path of a further folder. */
+  folder(name: string): string;
   remove(): Promise<void>;
 }
 
@@ -68,21 +72,34 @@ export async function createSandbox(name: string): Promise<Sandbox> {
   for (const inherited of Object.keys(env)) {
     if (/^(VSCODE_|ELECTRON_|npm_)/.test(inherited) || inherited === 'LANEWAY_WORKSPACE') delete env[inherited];
   }
-  const lane = (...args: string[]): Promise<string> =>
-    run(node24(), [path.join(ROOT, 'dist/cli.js'), '--workspace', workspace, ...args], {
-      cwd: workspace,
+  const laneIn = (place: string, args: string[]): Promise<string> =>
+    run(node24(), [path.join(ROOT, 'dist/cli.js'), '--workspace', place, ...args], {
+      cwd: place,
       env,
       signal: AbortSignal.timeout(60_000),
     });
+  const lane = (...args: string[]): Promise<string> => laneIn(workspace, args);
+  const places = new Set([workspace]);
   return {
     workspace,
     home,
     env,
     write: (name, text = '') => writeFile(path.join(workspace, name), text),
     lane,
+    folder: (each) => path.join(folder, each),
+    multiRoot: async (names) => {
+      for (const each of names) {
+        places.add(path.join(folder, each));
+        await mkdir(path.join(folder, each), { recursive: true });
+      }
+      const file = path.join(folder, 'several.code-workspace');
+      await writeFile(file, JSON.stringify({ folders: ['project', ...names].map((each) => ({ path: each })) }));
+      return file;
+    },
     remove: async () => {
       if (existsSync(path.join(ROOT, 'dist/cli.js'))) {
-        await lane('server', 'stop', '--force').catch(() => undefined);
+        const stops = [...places].map((place) => laneIn(place, ['server', 'stop', '--force']));
+        await Promise.allSettled(stops);
       }
       await endStragglers(folder);
       await removeFolder(folder);

@@ -5,7 +5,7 @@
  */
 import { mkdir } from 'node:fs/promises';
 import path from 'node:path';
-import type { Browser, Locator, Page } from 'playwright-core';
+import type { Browser, Frame, Locator, Page } from 'playwright-core';
 import { type BrowserProgram, launchBrowser } from './chromium.ts';
 import { type CodeServer, QUIET_SETTINGS, startCodeServer } from './codeServer.ts';
 import { ROOT } from './places.ts';
@@ -24,6 +24,8 @@ export interface EditorOptions {
   settings?: Record<string, unknown>;
   /** Leave workspace trust on, so that the folder opens restricted. */
   restricted?: boolean;
+  /** Names of root folders that the window has besides the sandbox's own. */
+  folders?: readonly string[];
   /** Install this instead of loading the checkout. */
   vsix?: string;
 }
@@ -40,14 +42,22 @@ export class Editor {
   readonly #server: CodeServer;
   readonly #browser: Browser;
   readonly #developed: boolean;
+  readonly #folders: readonly string[];
   readonly windows: EditorWindow[] = [];
 
-  private constructor(programs: Programs, sandbox: Sandbox, server: CodeServer, browser: Browser, developed: boolean) {
+  private constructor(
+    programs: Programs,
+    sandbox: Sandbox,
+    server: CodeServer,
+    browser: Browser,
+    options: EditorOptions,
+  ) {
     this.#programs = programs;
     this.sandbox = sandbox;
     this.#server = server;
     this.#browser = browser;
-    this.#developed = developed;
+    this.#developed = options.vsix === undefined;
+    this.#folders = options.folders ?? [];
   }
 
   static async start(programs: Programs, options: EditorOptions = {}): Promise<Editor> {
@@ -60,19 +70,23 @@ export class Editor {
         vsix: options.vsix,
       });
       const browser = await launchBrowser(programs.chromium);
-      return new Editor(programs, sandbox, server, browser, options.vsix === undefined);
+      return new Editor(programs, sandbox, server, browser, options);
     } catch (error) {
       await sandbox.remove();
       throw error;
     }
   }
 
-  /** Opens the sandbox's folder in a window with storage of its own. */
+  /** Opens the sandbox's folder, or folders, in a window with storage of its own. */
   async open(): Promise<EditorWindow> {
     const context = await this.#browser.newContext({ viewport: { width: 1280, height: 800 } });
     context.setDefaultTimeout(PATIENCE_MS);
     const page = await context.newPage();
-    const query = new URLSearchParams({ folder: this.sandbox.workspace });
+    const query = new URLSearchParams(
+      this.#folders.length === 0
+        ? { folder: this.sandbox.workspace }
+        : { workspace: await this.sandbox.multiRoot(this.#folders) },
+    );
     const developed = `vscode-remote://${this.#server.authority}${ROOT}`;
     const payload = [['skipWelcome', 'true'], ...(this.#developed ? [['extensionDevelopmentPath', developed]] : [])];
     query.set('payload', JSON.stringify(payload));
@@ -186,7 +200,7 @@ export class EditorWindow {
     const entry = this.#entry(label);
     const chosen = this.#quick().locator('.quick-input-count');
     await this.until(`${label} to be ticked`, async () => {
-      if (/^1 /.test((await chosen.textContent({ timeout: 1000 })) ?? '')) return true;
+      if ((await chosen.textContent({ timeout: 1000 }))?.startsWith('1 ') === true) return true;
       await entry.click({ timeout: AGAIN_MS });
       return false;
     });
@@ -249,6 +263,16 @@ export class EditorWindow {
         .map(({ text }) => text),
     );
     return texts.join('\n').replaceAll('\u00a0', ' ');
+  }
+
+  /** The page inside a webview, once an element of it is there. */
+  async webview(element: string): Promise<Frame> {
+    return await this.until(`a webview with ${element}`, async () => {
+      for (const frame of this.page.frames()) {
+        if ((await frame.locator(element).count()) > 0) return frame;
+      }
+      return null;
+    });
   }
 
   async statusBar(): Promise<string> {

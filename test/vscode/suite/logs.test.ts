@@ -93,7 +93,7 @@ describe('the timeline', () => {
     await command('laneway.showTimeline');
     assert.ok(shown.folder.endsWith('project'));
     const tabs = (): vscode.Tab[] =>
-      vscode.window.tabGroups.all.flatMap((group) => group.tabs).filter((tab) => /^Timeline: /.test(tab.label));
+      vscode.window.tabGroups.all.flatMap((group) => group.tabs).filter((tab) => tab.label.startsWith('Timeline: '));
     await waitFor(() => tabs().length === 1, { what: 'one tab' });
     await vscode.window.tabGroups.close(tabs());
   });

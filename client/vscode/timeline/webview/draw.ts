@@ -64,8 +64,10 @@ function drawGrid(canvas: CanvasRenderingContext2D, picture: Picture, palette: P
   const { view, width, height } = picture;
   for (const tick of ticks(view, width, 110, picture.offsetMs)) {
     const x = Math.round(xOf(view, width, tick.at));
+    canvas.globalAlpha = 0.5;
     canvas.fillStyle = palette.grid;
     canvas.fillRect(x, 0, 1, height);
+    canvas.globalAlpha = 1;
     canvas.fillStyle = palette.dim;
     canvas.fillText(tick.label, x + 4, AXIS_HEIGHT / 2);
   }

@@ -123,7 +123,9 @@ function select(bar: Bar | null): void {
   if (bar === null) return;
   const now = Date.now();
   selected = keyOf(bar.span);
-  look(include(view, bar.span.startedAt, endOf(bar.span, now)));
+  // What runs stays in sight by itself while now is followed.
+  const stays = live && bar.span.finishedAt === null;
+  look(stays ? view : include(view, bar.span.startedAt, endOf(bar.span, now)), stays);
   const top = state.scene(now).rows[bar.row]?.top ?? 0;
   const room = canvas.getBoundingClientRect().height - AXIS_HEIGHT;
   if (top < scroll + ROW_HEIGHT) scroll = top - ROW_HEIGHT * 2;

@@ -42,7 +42,8 @@ export function readPalette(element: HTMLElement): Palette {
       running: color('charts-blue', '#3794ff'),
       succeeded: color('charts-green', '#89d185'),
       failed: color('charts-red', '#f14c4c'),
-      timed_out: color('charts-orange', '#d18616'),
+      // charts-orange is a highlighter's colour in light themes, too faint for a bar.
+      timed_out: color('editorWarning-foreground', '#d18616'),
       abandoned: color('charts-purple', '#b180d7'),
       canceled: color('disabledForeground', '#888'),
     },
