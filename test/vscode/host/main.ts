@@ -1,5 +1,5 @@
 /**
- * `node test/vscode/host/main.ts suite|ui --results FILE [--screenshots] [--vsix FILE] [--only TEXT]`
+ * `node test/vscode/host/main.ts suite|ui --results FILE [--screenshots] [--only TEXT]`
  *
  * Runs the extension-host tests (`suite`) or the journeys through the window (`ui`) in a real
  * editor. Prints a line per test, writes `{passed, failed: [names], skipped}` to FILE, and ends
@@ -18,7 +18,6 @@ const { values, positionals } = parseArgs({
   options: {
     results: { type: 'string' },
     screenshots: { type: 'boolean', default: false },
-    vsix: { type: 'string' },
     only: { type: 'string' },
   },
 });
@@ -27,15 +26,13 @@ const mode = positionals[0];
 async function main(): Promise<number> {
   if (mode !== 'suite' && mode !== 'ui') {
     process.stderr.write(
-      'usage: node test/vscode/host/main.ts suite|ui [--results FILE] [--screenshots] [--vsix FILE] [--only TEXT]\n',
+      'usage: node test/vscode/host/main.ts suite|ui [--results FILE] [--screenshots] [--only TEXT]\n',
     );
     return 1;
   }
   let results: Results;
   try {
-    const vsix = values.vsix === undefined ? undefined : path.resolve(values.vsix);
-    results =
-      mode === 'suite' ? await runSuite({ vsix }) : await runUi({ screenshots: values.screenshots, only: values.only });
+    results = mode === 'suite' ? await runSuite() : await runUi({ screenshots: values.screenshots, only: values.only });
   } catch (error) {
     process.stdout.write(`not ok the editor for ${mode}\n${messageOf(error).replace(/^/gm, '    ')}\n`);
     results = failedResults(`the editor for ${mode}`);

@@ -4,7 +4,6 @@
  */
 import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
-import path from 'node:path';
 import { bundleSuite, buildExtension } from './bundle.ts';
 import { findChromium, launchBrowser } from './chromium.ts';
 import { installCodeServer, QUIET_SETTINGS, startCodeServer } from './codeServer.ts';
@@ -17,17 +16,12 @@ import { messageOf, say, step } from './steps.ts';
 /** Milliseconds for all extension-host tests together. */
 const SUITE_DEADLINE_MS = 600_000;
 
-export interface SuiteOptions {
-  /** Test the extension out of this VSIX instead of the checkout's. */
-  vsix?: string;
-}
-
 /** Runs the suite. @returns what the tests reported. @throws when no editor could run them. */
-export async function runSuite(options: SuiteOptions = {}): Promise<Results> {
+export async function runSuite(): Promise<Results> {
   await buildExtension();
   await bundleSuite();
   const asked = process.env['LANEWAY_TEST_HOST'];
-  if (options.vsix === undefined && asked !== 'code-server') {
+  if (asked !== 'code-server') {
     const reason = asked === 'electron' ? null : await canRunElectron();
     if (reason === null) return await attempt('VS Code', (file) => runInElectron({ cache: CACHE, results: file }));
     say(`VS Code itself cannot be used here (${reason}); using code-server's`);
@@ -39,7 +33,6 @@ export async function runSuite(options: SuiteOptions = {}): Promise<Results> {
     const server = await startCodeServer(folder, {
       env: { ...sandbox.env, LANEWAY_TEST_RESULTS: results },
       settings: { ...QUIET_SETTINGS, 'security.workspace.trust.enabled': false },
-      vsix: options.vsix,
     });
     const window = await launchBrowser(browser);
     // The editor's console is long; only the tests' lines are shown, the rest when it breaks.
@@ -65,10 +58,8 @@ export async function runSuite(options: SuiteOptions = {}): Promise<Results> {
         });
       });
       const uri = (file: string): string => `vscode-remote://${server.authority}${file}`;
-      // A VSIX is installed already; the bundle of tests then counts as the developed extension.
-      const developed = options.vsix === undefined ? ROOT : path.join(ROOT, 'test/vscode/host/empty-extension');
       const payload = [
-        ['extensionDevelopmentPath', uri(developed)],
+        ['extensionDevelopmentPath', uri(ROOT)],
         ['extensionTestsPath', uri(SUITE_BUNDLE)],
         ['skipWelcome', 'true'],
       ];

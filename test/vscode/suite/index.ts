@@ -7,7 +7,7 @@ import { LINE, runMocha, writeResults } from '../host/report.ts';
 
 /** Called by the editor when the window is ready. Rejects when a test failed, as editors expect. */
 export async function run(): Promise<void> {
-  const mocha = new Mocha({ ui: 'bdd', timeout: 120_000, reporter: Mocha.reporters.Base });
+  const mocha = new Mocha({ ui: 'bdd', timeout: 120_000, retries: 1, reporter: Mocha.reporters.Base });
   mocha.suite.emit('pre-require', globalThis, '', mocha);
   await import('./activation.test.ts');
   await import('./logs.test.ts');
