@@ -128,7 +128,6 @@ export function written(key: string): string {
  * @throws LanewayError INVALID_INPUT naming the flag, with the nearest known flag as hint.
  */
 export function parseArgs<F extends Flags>(flags: F, args: readonly string[]): Parsed<F> {
-  const names = flagNames(flags);
   const values: Record<string, unknown> = {};
   for (const [key, flag] of Object.entries(flags)) values[key] = flag.value === null ? false : flag.many ? [] : null;
   const words: string[] = [];
@@ -146,8 +145,8 @@ export function parseArgs<F extends Flags>(flags: F, args: readonly string[]): P
     }
     const equals = arg.indexOf('=');
     const name = equals > 0 ? arg.slice(0, equals) : arg;
-    const key = names.get(name);
-    if (key === undefined) throw unknownFlag(name, [...names.keys()]);
+    const key = keyOf(flags, name);
+    if (key === null) throw unknownFlag(name, [...flagNames(flags).keys()]);
     const flag = flags[key]!;
     if (flag.value === null) {
       if (equals > 0) throw invalid(`${name} takes no value`, `Write ${name} alone.`);
@@ -158,7 +157,7 @@ export function parseArgs<F extends Flags>(flags: F, args: readonly string[]): P
     if (equals > 0) given = arg.slice(equals + 1);
     else {
       given = args[index + 1];
-      if (given === undefined || given === '--' || names.has(given)) {
+      if (given === undefined || given === '--' || keyOf(flags, given) !== null) {
         throw invalid(`${name} needs a value (${flag.value})`, `Write ${name}=${flag.value}.`);
       }
       index += 1;
@@ -180,6 +179,21 @@ export function flagNames(flags: Flags): Map<string, string> {
     if (flag.short) names.set(`-${flag.short}`, key);
   }
   return names;
+}
+
+/** The key of a flag as written; null for what is none. Looks up one name instead of spelling out all. */
+export function keyOf(flags: Flags, name: string): string | null {
+  const letter = /^-([a-z])$/i.exec(name)?.[1];
+  const key = /^--[a-z]/.test(name)
+    ? name.slice(2).replace(/-([a-z])/g, (_, next: string) => next.toUpperCase())
+    : letter;
+  // Only the one way of writing: --retryDelay is no flag.
+  if (key === undefined || /^--.*[A-Z]/.test(name)) return null;
+  if (Object.hasOwn(flags, key) && (letter === undefined) === key.length > 1) return key;
+  for (const [own, { short, aliases }] of Object.entries(flags)) {
+    if (letter === undefined ? aliases?.includes(key) : short === letter) return own;
+  }
+  return null;
 }
 
 /** One flag's value, its errors prefixed with the flag's name. */

@@ -4,7 +4,7 @@
  */
 import { escapeControls, quoteValue } from '../../shared/text.ts';
 import { EXIT_STATUS, type LanewayError, toErrorData } from '../../shared/errors.ts';
-import { didYouMean, flagNames, invalid, parseArgs, type Flags, type Parsed } from './args.ts';
+import { didYouMean, invalid, keyOf, parseArgs, type Flags, type Parsed } from './args.ts';
 import { type Io, makeContext } from './context.ts';
 import { writeAll } from './output.ts';
 import { GLOBAL_FLAGS, OutputClosed, type Verb } from './verb.ts';
@@ -40,14 +40,13 @@ export async function lane(argv: readonly string[], io: Io): Promise<number> {
 
 /** The verb is the first word that is neither a global flag nor such a flag's value. */
 function splitAtVerb(argv: readonly string[]): { before: string[]; word: string | null; after: string[] } {
-  const names = flagNames(GLOBAL_FLAGS);
   const flags: Flags = GLOBAL_FLAGS;
   let index = 0;
   for (; index < argv.length; index++) {
     const arg = argv[index]!;
     if (!arg.startsWith('-') || arg === '--') break;
-    const key = names.get(arg);
-    if (key !== undefined && flags[key]?.value !== null) index += 1;
+    const key = keyOf(flags, arg);
+    if (key !== null && flags[key]?.value !== null) index += 1;
   }
   const word = argv[index] ?? null;
   if (word === null || word === '--') return { before: argv.slice(0, index), word: null, after: argv.slice(index) };
