@@ -4,6 +4,7 @@
  */
 import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
+import path from 'node:path';
 import { bundleSuite, buildExtension } from './bundle.ts';
 import { findChromium, launchBrowser } from './chromium.ts';
 import { installCodeServer, QUIET_SETTINGS, startCodeServer } from './codeServer.ts';
