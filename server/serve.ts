@@ -2,7 +2,6 @@
  * A server at work: sessions on a socket, a worker, and the watch over what could happen to both.
  * Everything made here is ended here, in the opposite order, whatever ends it.
  */
-import fs from 'node:fs';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { toErrorData } from '../shared/errors.ts';
 import type { Server } from '../shared/job.ts';
@@ -16,6 +15,7 @@ import { createEnding, type Ending } from './ending.ts';
 import { createCheckApart } from './checkApart.ts';
 import { createFeed } from './events/feed.ts';
 import { judgeHello } from './greet.ts';
+import { startGuard } from './guard.ts';
 import { settleAll } from './handlers/batches.ts';
 import { watchIdle } from './idle.ts';
 import { listen, type Listener } from './listener.ts';
@@ -27,9 +27,6 @@ import { type Greeting, Session } from './session.ts';
 import type { Clock } from './store/api.ts';
 import * as queries from './store/queries/index.ts';
 import { VERSION } from './version.ts';
-
-/** Between two looks at the socket and the database file. */
-const GUARD_MS = 500;
 
 export interface ServeOptions {
   workspace: string;
@@ -172,31 +169,12 @@ async function begin(options: ServeOptions, disposal: Disposal): Promise<Ending>
   );
   listener = listening;
   disposal.add(() => listening.close());
-  disposal.add(guard(listening, options, ending));
   options.onEndSignal(() => ending.ask({ force: ending.begun, reason: 'a signal' }));
   const startedAt = new Date(clock.now()).toISOString();
-  writeServerFile(paths, { pid: process.pid, version: VERSION, protocol: PROTOCOL, socket: paths.socket, startedAt });
-  disposal.add(() => removeServerFile(paths));
+  const introduce = (): void =>
+    writeServerFile(paths, { pid: process.pid, version: VERSION, protocol: PROTOCOL, socket: paths.socket, startedAt });
+  introduce();
+  disposal.add(() => removeServerFile(paths, process.pid));
+  disposal.add(startGuard({ paths, listener: listening, ending, log, introduce }));
   return ending;
-}
-
-/** Watches over the two files without which the server is of no use; returns how to stop that. */
-function guard(listener: Listener, { queue: { paths }, log }: ServeOptions, ending: Ending): () => void {
-  const database = inodeOf(paths.database);
-  const timer = setInterval(() => {
-    listener.check().then(
-      (again) => {
-        if (again) log('the socket was gone and is listened on again');
-      },
-      (error: unknown) => log(`the socket cannot be listened on: ${toErrorData(error).message}`),
-    );
-    // What would be written from now on, nobody would find again.
-    if (inodeOf(paths.database) !== database) ending.ask({ force: true, reason: 'its database was taken away' });
-  }, GUARD_MS);
-  return () => clearInterval(timer);
-}
-
-function inodeOf(file: string): string {
-  const found = fs.statSync(file, { throwIfNoEntry: false, bigint: true });
-  return found === undefined ? 'gone' : `${found.dev}:${found.ino}`;
 }

@@ -29,8 +29,9 @@ export function readServerFile(paths: StatePaths): ServerFile | null {
   }
 }
 
-export function removeServerFile(paths: StatePaths): void {
-  fs.rmSync(paths.serverFile, { force: true });
+/** Of this process only: another server may have taken its place meanwhile. */
+export function removeServerFile(paths: StatePaths, pid: number): void {
+  if (readServerFile(paths)?.pid === pid) fs.rmSync(paths.serverFile, { force: true });
 }
 
 export function writeStartError(paths: StatePaths, error: ErrorData): void {

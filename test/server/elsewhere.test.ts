@@ -1,9 +1,10 @@
-/** Environments that differ in where sockets lie, and ground on which no folder can be made. */
+/** Environments that differ in where sockets lie, files that somebody deletes, ground on which no folder can be made. */
 import assert from 'node:assert/strict';
 import fs from 'node:fs';
 import path from 'node:path';
 import { test } from 'node:test';
 import type { Job, Server } from '../../shared/job.ts';
+import { tryFileLock } from '../../server/store/fileLock.ts';
 import { sandbox } from '../helpers/sandbox.ts';
 import { waitFor } from '../helpers/waitFor.ts';
 import { isAlive } from '../helpers/processes.ts';
@@ -49,3 +50,28 @@ test(
     assert.match(stderr, /the folder \/proc\/laneway.* cannot be made ready/);
   },
 );
+
+test('a server whose lock and introduction were deleted makes them again', async (t) => {
+  const box = sandbox(t);
+  const first = await box.startServer();
+  const { lock, serverFile } = box.paths();
+  fs.rmSync(lock);
+  fs.rmSync(serverFile);
+  await waitFor(() => fs.existsSync(lock) && fs.existsSync(serverFile), { what: 'both files to be there again' });
+  await assert.rejects(box.startServer(), /ended at once \(0\)/);
+  assert.equal((await box.json<Server>(['server', 'status'])).pid, first.pid);
+});
+
+test('a server whose lock another one took makes way: its jobs end, its socket is no longer its own', async (t) => {
+  const box = sandbox(t);
+  const first = await box.startServer();
+  const { lock } = box.paths();
+  // It may be quicker than we are.
+  const taken = await waitFor(async () => {
+    fs.rmSync(lock, { force: true });
+    return tryFileLock(lock);
+  });
+  box.defer(async () => taken?.release());
+  assert.equal(await first.ended, 0);
+  assert.match(fs.readFileSync(box.paths().serverLog, 'utf8'), /another server took its place/);
+});
