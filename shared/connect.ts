@@ -196,7 +196,18 @@ function dial(address: string): net.Socket {
 function checkSocketFolder({ socketFolder }: StatePaths): void {
   const uid = process.getuid?.();
   if (socketFolder === null || uid === undefined) return;
-  const found = fs.lstatSync(socketFolder, { throwIfNoEntry: false });
+  let found: fs.Stats | undefined;
+  try {
+    found = fs.lstatSync(socketFolder, { throwIfNoEntry: false });
+  } catch (error) {
+    const why = (error as NodeJS.ErrnoException).code ?? String(error);
+    throw new LanewayError(
+      'ENVIRONMENT',
+      `${socketFolder} cannot be reached (${why})`,
+      'Set LANEWAY_RUNTIME to a folder of your own.',
+      { cause: error },
+    );
+  }
   if (found === undefined || (found.isDirectory() && found.uid === uid)) return;
   throw new LanewayError(
     'REFUSED',

@@ -174,7 +174,12 @@ function isWorkspaceRoot(folder: string): boolean {
 }
 
 function isFolder(target: string): boolean {
-  return fs.statSync(target, { throwIfNoEntry: false })?.isDirectory() ?? false;
+  try {
+    return fs.statSync(target).isDirectory();
+  } catch {
+    // Not there, or not to be seen: no reason to stop looking elsewhere.
+    return false;
+  }
 }
 
 function existingFolder(target: string, source: string): string {

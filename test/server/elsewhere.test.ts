@@ -75,3 +75,14 @@ test('a server whose lock another one took makes way: its jobs end, its socket i
   assert.equal(await first.ended, 0);
   assert.match(fs.readFileSync(box.paths().serverLog, 'utf8'), /another server took its place/);
 });
+
+test('what cannot be looked at is no workspace, and no reason to fail', async (t) => {
+  const box = sandbox(t);
+  fs.symlinkSync('.vscode', path.join(box.workspace, '.vscode'));
+  fs.rmSync(path.join(box.workspace, '.git'), { recursive: true });
+  const { job } = await box.json<{ job: Job }>(['--direct', 'run', '--', 'true']);
+  assert.equal(job.cwd, box.workspace);
+  const { code, stderr } = await box.lane(['list'], { env: { LANEWAY_RUNTIME: '/dev/null' } });
+  assert.equal(code, 3);
+  assert.match(stderr, /\/dev\/null\/laneway-\d+ cannot be reached \(ENOTDIR\)\n {2}Set LANEWAY_RUNTIME/);
+});
