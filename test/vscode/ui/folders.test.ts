@@ -30,7 +30,6 @@ describe('the window', () => {
     await window.row('Lanes', /^No jobs yet/);
     await sandbox.lane('add', '--', 'node', 'tick.mjs');
     await window.row('Lanes', /^job 1, node tick\.mjs, running/);
-    await window.until('both counted', async () => /\b1\b/.test(await window.statusBar()));
     await window.command('Laneway: Cancel Job');
     await window.pick('project');
     await window.tick('#1 node tick.mjs');
@@ -39,8 +38,11 @@ describe('the window', () => {
     // One that cannot be opened says why, and takes nothing from the others.
     await window.unfold('Lanes', /^folder newer,/);
     await window.row('Lanes', /^The server could not be reached: .* has schema 9999/);
-    await window.page.locator('.notification-list-item', { hasText: 'schema 9999' }).first().waitFor();
-    await window.page.getByRole('button', { name: 'Check for Updates' }).first().waitFor();
+    await window.command('Notifications: Show Notifications');
+    await window.until('a message with a way on', async () => {
+      const shown = await window.page.locator('.notifications-center').innerText({ timeout: 2000 });
+      return shown.includes('schema 9999') && shown.includes('Check for Updates');
+    });
     assert.equal((await window.rows('Lanes')).filter((row) => row.startsWith('folder ')).length, 3);
     await window.screenshot('folders');
   });
