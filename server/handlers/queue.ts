@@ -76,9 +76,11 @@ export async function prune(context: Context, params: unknown): Promise<Result<t
   const given = fields(params, 'the request', ['olderThanMs', 'states', 'dryRun']);
   const dryRun = flag(given['dryRun'], 'dryRun');
   const states = validateStates(given['states']) ?? ['done', 'canceled'];
-  const age = absent(given['olderThanMs']) ? 0 : integer(given['olderThanMs'], 'olderThanMs', 0, 100 * MAX_DURATION_MS);
-  // Ended in this very millisecond counts as ended before now.
-  const before = context.clock.now() - age + (age === 0 ? 1 : 0);
+  const age = given['olderThanMs'];
+  // Without an age it is all that has ended, even at a time that this clock, set back since, has yet to come to.
+  const before = absent(age)
+    ? Number.MAX_SAFE_INTEGER
+    : context.clock.now() - integer(age, 'olderThanMs', 0, 100 * MAX_DURATION_MS);
   return dryRun ? prunable(context, { before, states }) : pruneAll(context, { before, states });
 }
 

@@ -41,6 +41,19 @@ async function runs(connection: Connection, ...argvs: string[][]): Promise<numbe
 }
 
 describe('retention', () => {
+  it('prunes what ended at a time that a clock set back has yet to come to', async (t) => {
+    const box = sandbox(t);
+    const options = { workspace: box.workspace, env: box.env, warn: () => undefined, execute: true };
+    const ahead = await openDirect({ ...options, clock: { ...clock, now: () => clock.now() + 3_600_000 } });
+    await runs(ahead, ['true']);
+    await ahead.close();
+    const back = await openDirect({ ...options, clock });
+    assert.equal((await back.request(P.Prune, { dryRun: true })).deleted, 1);
+    assert.equal((await back.request(P.Prune, { dryRun: false, olderThanMs: 1 })).deleted, 0);
+    assert.equal((await back.request(P.Prune, { dryRun: false })).deleted, 1);
+    await back.close();
+  });
+
   it('deletes by age and by size, oldest first, with files and empty folders; live jobs and their needs stay', async (t) => {
     const box = sandbox(t);
     const connection = await inProcess(box);
