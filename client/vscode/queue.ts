@@ -259,7 +259,7 @@ export class FolderQueue implements Queue {
     }
     const { env, log } = this.#options;
     const look = async (): Promise<void> => {
-      const found = alone() ? await tryDial(statePaths(this.root, env).socket) : null;
+      const found = alone() ? await tryDial(statePaths(this.root, env)) : null;
       found?.destroy();
       if (found && alone()) await this.connect();
     };
