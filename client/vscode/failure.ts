@@ -58,7 +58,16 @@ export function nextSteps(code: ErrorCode): NextStep[] {
 
 /** One sentence of what failed and why, and the hint. `doing` completes "Laneway could not …". */
 export function failureText(doing: string, { message, hint }: ErrorData): string {
-  return `Laneway could not ${doing}: ${sentence(message)}${hint ? ` ${sentence(upper(hint))}` : ''}`;
+  const advice = hint === null ? '' : forEditor(hint);
+  return `Laneway could not ${doing}: ${sentence(message)}${advice ? ` ${sentence(upper(advice))}` : ''}`;
+}
+
+/** Hints are written for both clients: what only a command line can do is left out. */
+function forEditor(hint: string): string {
+  return hint
+    .split(/(?<=[.!?])\s+/)
+    .filter((part) => !/--direct\b/.test(part))
+    .join(' ');
 }
 
 function sentence(text: string): string {

@@ -170,6 +170,8 @@ describe('failures', () => {
   it('say what happened and what to do, as sentences', () => {
     const data = { code: 'CONFLICT' as const, message: 'job 3 is done', hint: 'rerun it' };
     assert.equal(failureText('retry the job', data), 'Laneway could not retry the job: job 3 is done. Rerun it.');
+    const both = { ...data, hint: 'Its log: /x/server.log. With --direct the command works without a server.' };
+    assert.match(failureText('retry the job', both), /is done\. Its log: \/x\/server\.log\.$/);
     assert.equal(nextSteps('ENVIRONMENT')[0]?.command, 'laneway.restartServer');
   });
   it('have buttons about the folder that failed, and about nothing else', () => {

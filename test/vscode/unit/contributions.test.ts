@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, it } from 'node:test';
-import { settingNames } from '../../../client/vscode/config.ts';
+import { laneSettings, settingNames } from '../../../client/vscode/config.ts';
 import { nextSteps } from '../../../client/vscode/failure.ts';
 import { CONTEXT_WORDS, describe as describeNode, type Node } from '../../../client/vscode/views/nodes.ts';
 import { ERROR_CODES } from '../../../shared/errors.ts';
@@ -89,6 +89,33 @@ describe('contributions', () => {
     for (const [name, { markdownDescription }] of Object.entries(contributes.configuration.properties)) {
       assert.ok((markdownDescription ?? '').length > 20, name);
     }
+  });
+
+  it('documents every command a person can run, and every setting', () => {
+    const page = readFileSync(path.join(root, 'docs/extension.md'), 'utf8');
+    const hidden = new Set(
+      contributes.menus['commandPalette']?.flatMap((menu) => (menu.when === 'false' ? menu.command : [])),
+    );
+    const names = contributes.commands.map(({ command }) => command).filter((id) => !hidden.has(id));
+    for (const name of [...names, ...Object.keys(contributes.configuration.properties)]) {
+      assert.ok(page.includes(`\`${name}\``), `docs/extension.md tells of ${name}`);
+    }
+    for (const [name] of page.matchAll(/laneway\.(?:\w+)(?:\.\w+)?/g)) {
+      const known = [...registered, ...Object.keys(contributes.configuration.properties)];
+      assert.ok(known.includes(name), `${name} exists`);
+    }
+  });
+
+  it('gives lanes the same keys in the settings as the code reads', () => {
+    const schema = contributes.configuration.properties['laneway.lanes'] as unknown as {
+      additionalProperties: { properties: Record<string, unknown> };
+    };
+    const keys = Object.keys(schema.additionalProperties.properties);
+    const values: Record<string, unknown> = { slots: 2, retries: 1, pauseOnFailure: true };
+    const one = Object.fromEntries(keys.map((key) => [key, values[key] ?? '5s']));
+    const { lanes, problems } = laneSettings((name) => (name === 'lanes' ? { one } : undefined));
+    assert.deepEqual(problems, []);
+    assert.equal(Object.keys(lanes.get('one') ?? {}).length, keys.length);
   });
 
   it('keeps to the fixed ids, runs beside the workspace, and says why it is off', () => {
