@@ -7,8 +7,10 @@
  */
 import path from 'node:path';
 import { parseArgs } from 'node:util';
+import { removeFreshFolders } from './places.ts';
 import { stopAll } from './processes.ts';
 import { failedResults, type Results, writeResults } from './report.ts';
+import { endStragglers } from './sandbox.ts';
 import { messageOf, say } from './steps.ts';
 import { runSuite } from './suite.ts';
 import { runUi } from './ui.ts';
@@ -42,9 +44,14 @@ async function main(): Promise<number> {
   return results.failed.length === 0 && results.passed > 0 ? 0 : 1;
 }
 
-for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
-  process.once(signal, () => void stopAll().finally(() => process.exit(130)));
+async function leave(status: number): Promise<never> {
+  await stopAll();
+  await endStragglers();
+  await removeFreshFolders();
+  process.exit(status);
 }
-const code = await main();
-await stopAll();
-process.exit(code);
+
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
+  process.once(signal, () => void leave(130));
+}
+await leave(await main());

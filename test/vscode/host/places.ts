@@ -31,14 +31,24 @@ export async function cachedFolder(name: string, fill: (folder: string) => Promi
   }
 }
 
+const fresh = new Set<string>();
+
 /** A fresh folder under the temp directory by its real path. Whoever asks removes it. */
 export async function freshFolder(prefix: string): Promise<string> {
-  return await realpath(await mkdtemp(path.join(tmpdir(), `laneway-${prefix}-`)));
+  const folder = await realpath(await mkdtemp(path.join(tmpdir(), `laneway-${prefix}-`)));
+  fresh.add(folder);
+  return folder;
+}
+
+/** What an interrupted run has not removed itself. */
+export async function removeFreshFolders(): Promise<void> {
+  await Promise.allSettled([...fresh].map(removeFolder));
 }
 
 /** Removes a folder that a dying process may still be writing into. */
 export async function removeFolder(folder: string): Promise<void> {
   await rm(folder, { recursive: true, force: true, maxRetries: 10, retryDelay: 200 });
+  fresh.delete(folder);
 }
 
 /** A Node 24 or newer: the one this runs on, else the package `node` of the checkout. */

@@ -54,6 +54,7 @@ const FILES: Record<string, string> = {
 
 export async function createSandbox(name: string): Promise<Sandbox> {
   const folder = await freshFolder(name);
+  sandboxes.add(folder);
   const workspace = path.join(folder, 'project');
   const home = path.join(folder, 'home');
   const runtime = path.join(folder, 'run');
@@ -103,17 +104,24 @@ export async function createSandbox(name: string): Promise<Sandbox> {
       }
       await endStragglers(folder);
       await removeFolder(folder);
+      sandboxes.delete(folder);
     },
   };
 }
 
-/** Ends processes that still carry this sandbox in their environment: its server, its jobs. Linux only. */
-async function endStragglers(folder: string): Promise<void> {
-  if (process.platform !== 'linux') return;
+const sandboxes = new Set<string>();
+
+/**
+ * Ends processes that still carry a sandbox in their environment: its server, its jobs. Without a folder: of every sandbox
+ * that was not removed. Linux only.
+ */
+export async function endStragglers(folder?: string): Promise<void> {
+  const folders = folder === undefined ? [...sandboxes] : [folder];
+  if (process.platform !== 'linux' || folders.length === 0) return;
   for (const pid of await readdir('/proc')) {
     if (!/^\d+$/.test(pid) || Number(pid) === process.pid) continue;
     const environment = await readFile(`/proc/${pid}/environ`, 'utf8').catch(() => '');
-    if (!environment.includes(`LANEWAY_HOME=${folder}/`)) continue;
+    if (!folders.some((each) => environment.includes(`LANEWAY_HOME=${each}/`))) continue;
     try {
       process.kill(Number(pid), 'SIGKILL');
     } catch {
