@@ -25,12 +25,19 @@ export function treeItem(node: Node, now: number): vscode.TreeItem {
   return item;
 }
 
+/** A command as code, between fences that it cannot close. */
+function codeBlock(command: string): string {
+  const longest = Math.max(2, ...[...command.matchAll(/`+/g)].map(([run]) => run.length));
+  const fence = '`'.repeat(longest + 1);
+  return `\n${fence}shellscript\n${command}\n${fence}\n`;
+}
+
 /** Rows as text that no command line can turn into markup. */
 function tooltip(rows: Shown['tooltip']): vscode.MarkdownString {
   const text = new vscode.MarkdownString();
   for (const [name, value] of rows) {
     text.appendMarkdown('**').appendText(name).appendMarkdown('**&nbsp;&nbsp;');
-    if (name === 'Command') text.appendCodeblock(value, 'shellscript');
+    if (name === 'Command') text.appendMarkdown(codeBlock(value));
     else text.appendText(value).appendMarkdown('  \n');
   }
   return text;

@@ -12,6 +12,7 @@ export async function run(): Promise<void> {
   await import('./activation.test.ts');
   await import('./logs.test.ts');
   await import('./queue.test.ts');
+  await import('./harm.test.ts');
   const results = await runMocha(mocha, (line) => console.log(`${LINE}${line}`));
   const file = process.env['LANEWAY_TEST_RESULTS'];
   if (file !== undefined) writeResults(file, results);
