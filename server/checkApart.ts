@@ -46,7 +46,7 @@ async function checkApart({ workspace, env, signal }: ApartOptions): Promise<Che
   throw new LanewayError(
     'ENVIRONMENT',
     failed ? 'the process that checks the queue ended early' : 'the process that checks the queue gave no answer',
-    'stop the server and try again: lane server stop, then lane doctor --deep',
+    'Stop the server and try again: lane server stop, then lane doctor --deep',
   );
 }
 

@@ -26,7 +26,7 @@ export function exists(file: string): boolean {
 export function node(version: string): Check {
   if (Number.parseInt(version, 10) >= NODE_MAJOR) return ok('node', `Node.js ${version}`);
   const message = `Node.js ${version} cannot load the queue's database; ${NODE_MAJOR} or newer can`;
-  return { id: 'node', status: 'fail', message, hint: `put Node.js ${NODE_MAJOR} or newer first on the PATH` };
+  return { id: 'node', status: 'fail', message, hint: `Put Node.js ${NODE_MAJOR} or newer first on the PATH` };
 }
 
 /** Folders are 0700 and files 0600: argv and environments hold secrets. */
@@ -54,7 +54,7 @@ export function filesystem(paths: StatePaths): Check {
     id: 'filesystem',
     status: judged.kind === 'network' ? 'fail' : 'warn',
     message: `${paths.home} is on ${judged.name}, where locks may not hold`,
-    hint: 'point LANEWAY_HOME to a folder on a local disk',
+    hint: 'Point LANEWAY_HOME to a folder on a local disk',
   };
 }
 
@@ -126,7 +126,7 @@ export function socket(paths: StatePaths, uid: number | null): Check {
     return ok('socket', `${paths.socket} (${Buffer.byteLength(paths.socket)} of ${limit} bytes)`);
   if (!found.isDirectory() || found.uid !== uid) {
     const message = `${paths.socketFolder} is not a folder of yours`;
-    return { id: 'socket', status: 'fail', message, hint: 'set LANEWAY_RUNTIME to a folder of your own' };
+    return { id: 'socket', status: 'fail', message, hint: 'Set LANEWAY_RUNTIME to a folder of your own' };
   }
   if ((found.mode & 0o077) !== 0) {
     const message = `others can reach ${paths.socketFolder}`;

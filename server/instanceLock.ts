@@ -37,7 +37,7 @@ export async function elect(paths: StatePaths, parts: ElectionParts): Promise<Fi
       throw new LanewayError(
         'ENVIRONMENT',
         `another server holds ${paths.lock} but does not answer`,
-        'end it (lane doctor names its process), or restart the computer',
+        'End it (lane doctor names its process), or restart the computer',
       );
     }
     await parts.pause(TRY_EVERY_MS);

@@ -67,7 +67,7 @@ async function open(
     throw new LanewayError(
       'ENVIRONMENT',
       `the socket ${paths.socket} cannot be listened on (${error.code ?? error.message})`,
-      'set LANEWAY_RUNTIME to a folder on a local disk',
+      'Set LANEWAY_RUNTIME to a folder on a local disk',
       { cause: error },
     );
   });

@@ -19,7 +19,7 @@ export function checkGround(paths: StatePaths, workspace: string, env: Env, mach
     throw new LanewayError(
       'REFUSED',
       `the state folder ${paths.home} lies inside the work tree ${tree}`,
-      'point LANEWAY_HOME to a folder outside of any work tree: what a repository brings along is never executed',
+      'Point LANEWAY_HOME to a folder outside of any work tree: what a repository brings along is never executed',
     );
   }
   for (const folder of [paths.home, paths.workspaces, paths.folder]) checkFolder(folder, machine);
@@ -51,7 +51,7 @@ export function prepareSocketFolder(paths: StatePaths, machine: Machine = thisMa
   if (paths.socketFolder === null) return;
   const folder = paths.socketFolder;
   attempt(folder, () => makeFolder(path.dirname(folder)));
-  checkFolder(folder, machine, 'set LANEWAY_RUNTIME to a folder of your own');
+  checkFolder(folder, machine, 'Set LANEWAY_RUNTIME to a folder of your own');
   ownFolder(folder, machine);
 }
 
@@ -96,7 +96,7 @@ function attempt<T>(folder: string, action: () => T): T {
     throw new LanewayError(
       'ENVIRONMENT',
       `the folder ${folder} cannot be made ready (${code})`,
-      'check its permissions and the free space, or point LANEWAY_HOME elsewhere',
+      'Check its permissions and the free space, or point LANEWAY_HOME elsewhere',
       { cause: error },
     );
   }

@@ -121,7 +121,7 @@ function socketPaths(name: string, env: Env, machine: Machine): { socket: string
   throw new LanewayError(
     'INVALID_INPUT',
     `the socket's path below ${candidates[0]} would be longer than the ${limit} bytes this platform allows`,
-    'set LANEWAY_RUNTIME to a shorter folder',
+    'Set LANEWAY_RUNTIME to a shorter folder',
   );
 }
 
@@ -151,7 +151,7 @@ export function findWorkspace(
   throw new LanewayError(
     'REFUSED',
     `${start} is ${start === home ? 'your home folder' : 'the root of the file system'}, which is never taken as the workspace by itself`,
-    'go into a project, or name the folder with --workspace DIR',
+    'Go into a project, or name the folder with --workspace DIR',
   );
 }
 
@@ -191,7 +191,7 @@ function existingFolder(target: string, source: string): string {
     throw new LanewayError('INVALID_INPUT', `${source}: ${target} cannot be used as a workspace (${code})`, null);
   }
   if (isFolder(resolved)) return resolved;
-  throw new LanewayError('INVALID_INPUT', `${source}: ${target} is no folder`, 'name the folder of a project');
+  throw new LanewayError('INVALID_INPUT', `${source}: ${target} is no folder`, 'Name the folder of a project');
 }
 
 /** From a folder up to the root, itself included. */
@@ -227,7 +227,7 @@ function absolute(value: string, name: string): string {
   throw new LanewayError(
     'INVALID_INPUT',
     `${name} is "${value}", which is not an absolute path`,
-    `give ${name} a full path`,
+    `Give ${name} a full path`,
   );
 }
 

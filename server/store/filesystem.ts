@@ -22,7 +22,7 @@ const DOUBTFUL: ReadonlyMap<number, string> = new Map([
   [0x65735546, 'FUSE, which may lie on another machine'],
 ]);
 
-const HINT = 'point LANEWAY_HOME to a folder on a local disk, e.g. LANEWAY_HOME=/var/tmp/$USER-laneway';
+const HINT = 'Point LANEWAY_HOME to a folder on a local disk, e.g. LANEWAY_HOME=/var/tmp/$USER-laneway';
 
 export type Ground = { kind: 'local' } | { kind: 'doubtful' | 'network'; name: string };
 

@@ -54,7 +54,7 @@ export async function openStoreWith(options: OpenOptions, parts: OpenParts): Pro
 
 function prepareFolder({ folder, mustExist, warn = ignore }: OpenOptions, file: string, parts: OpenParts): void {
   if (mustExist && !fs.existsSync(file)) {
-    throw new LanewayError('NOT_FOUND', `there is no queue in ${folder}`, 'add a job first: lane add -- COMMAND');
+    throw new LanewayError('NOT_FOUND', `there is no queue in ${folder}`, 'Add a job first: lane add -- COMMAND');
   }
   fs.mkdirSync(folder, { recursive: true, mode: 0o700 });
   tighten(folder, 0o700);

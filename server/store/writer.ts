@@ -66,7 +66,7 @@ export class Writer {
   write<T>(transition: (tx: Tx) => T): Promise<T> {
     return new Promise<T>((resolve, reject) => {
       if (this.#closed) {
-        reject(new LanewayError('ENVIRONMENT', 'the queue was closed before this could be written', 'try again'));
+        reject(new LanewayError('ENVIRONMENT', 'the queue was closed before this could be written', 'Try again'));
         return;
       }
       this.#queue.push({ transition, resolve: resolve as (value: unknown) => void, reject });

@@ -42,7 +42,7 @@ export async function moveWorkspace({
     throw new LanewayError(
       'CONFLICT',
       `${workspace} has a queue of its own already`,
-      `remove that first: lane workspaces remove ${workspace}`,
+      `Remove that first: lane workspaces remove ${workspace}`,
     );
   }
   await alone(entry, { force: false, clock, env }, async (release) => {
@@ -99,7 +99,7 @@ export async function releaseWorkspace({
   const { paths, identity } = entry;
   const lock = await tryFileLock(paths.lock);
   if (lock === null) {
-    throw new LanewayError('CONFLICT', `a server works on ${identity.path}`, 'stop it first: lane server stop');
+    throw new LanewayError('CONFLICT', `a server works on ${identity.path}`, 'Stop it first: lane server stop');
   }
   try {
     const store = await openStore({ folder: paths.folder, clock, mustExist: true });
@@ -156,7 +156,7 @@ async function refuseRunning({ paths, identity }: Entry, clock: Clock): Promise<
     throw new LanewayError(
       'CONFLICT',
       `${running} job(s) of ${identity.path} are running`,
-      'wait for them or cancel them first',
+      'Wait for them or cancel them first',
     );
   } finally {
     await store.close();

@@ -69,7 +69,7 @@ export function add(tx: Tx, requests: AddRequest[], caller: Caller): { ids: numb
 function plan(tx: Tx, request: AddRequest, batch: Batch, where: string): NewJob {
   const { argv, cwd } = request;
   if (!argv?.length || !cwd) {
-    throw new LanewayError('INVALID_INPUT', `${where}a job needs argv and an absolute cwd`, 'give both');
+    throw new LanewayError('INVALID_INPUT', `${where}a job needs argv and an absolute cwd`, 'Give both');
   }
   batch.shared ??= {
     environment: snapshotEnvironment(tx, batch.caller.env),
@@ -147,7 +147,7 @@ function liveByKey(tx: Tx, request: AddRequest, batch: Batch, where: string): nu
   throw new LanewayError(
     'KEY_CONFLICT',
     `${where}key ${quoteValue(request.key)} belongs to job ${live.id}, which is not finished and has another lane, command or folder`,
-    `use another key, or wait for job ${live.id} or cancel it first`,
+    `Use another key, or wait for job ${live.id} or cancel it first`,
   );
 }
 
@@ -188,7 +188,7 @@ function stateOfNeed(tx: Tx, id: number, batch: Batch, where: string): string {
   throw new LanewayError(
     'INVALID_INPUT',
     `${where}needs names job ${id}, and there is no such job`,
-    'name jobs that `lane list` shows; pruned ones are gone',
+    'Name jobs that `lane list` shows; pruned ones are gone',
   );
 }
 
@@ -213,6 +213,6 @@ function idOfLine(line: number, ids: number[], where: string): number {
   throw new LanewayError(
     'INVALID_INPUT',
     `${where}needs names line ${line}, which is no earlier line of this batch`,
-    'name an earlier line, counted from 1',
+    'Name an earlier line, counted from 1',
   );
 }

@@ -19,7 +19,7 @@ function bumpOne(tx: Tx, jobId: number, priority: number | null, now: boolean): 
   if (row === undefined || row.state === 'running') {
     throw conflict(
       `job ${jobId} is ${stateOf(tx, jobId) ?? 'gone'}; only a job that waits can be moved`,
-      `to run it again: lane rerun ${jobId}`,
+      `To run it again: lane rerun ${jobId}`,
     );
   }
   const prioritized = priority !== null && priority !== row.priority;

@@ -39,7 +39,7 @@ function cancelOne(tx: Tx, jobId: number, ended: number[]): { wasRunning: boolea
   if (row === undefined) {
     const state = outcomeState(tx, jobId);
     if (state === 'canceled') return { wasRunning: false };
-    throw conflict(`job ${jobId} is ${state} already and cannot be cancelled`, 'nothing is left to cancel');
+    throw conflict(`job ${jobId} is ${state} already and cannot be cancelled`, 'Nothing is left to cancel');
   }
   if (row.state === 'running') {
     // Asked before: nothing to do, unless a forced retry asked; this overrides it.

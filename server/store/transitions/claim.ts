@@ -25,7 +25,7 @@ export function claim(
     throw new LanewayError(
       'CONFLICT',
       `worker ${args.workerId} is not registered; another one took it for gone`,
-      'register it again',
+      'Register it again',
     );
   }
   // Whoever claims also carries on what a large cascade left over.

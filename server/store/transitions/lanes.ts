@@ -52,7 +52,7 @@ export function removeLane(tx: Tx, name: string): Lane {
     throw new LanewayError(
       'CONFLICT',
       `lane ${name} has ${live} ${live === 1 ? 'job' : 'jobs'} that wait or run`,
-      `let them end, or cancel them: lane cancel --all --lane ${name}`,
+      `Let them end, or cancel them: lane cancel --all --lane ${name}`,
     );
   }
   statement(tx.db, 'DELETE FROM lanes WHERE name = ?').run(name);
@@ -81,5 +81,5 @@ function switchLanes(tx: Tx, lanes: string[], paused: boolean): void {
 function known(tx: Tx, name: string): Lane {
   const lane = laneOf(tx, name);
   if (lane !== null) return lane;
-  throw new LanewayError('NOT_FOUND', `there is no lane ${quoteValue(name)}`, 'see the lanes there are: lane lanes');
+  throw new LanewayError('NOT_FOUND', `there is no lane ${quoteValue(name)}`, 'See the lanes there are: lane lanes');
 }

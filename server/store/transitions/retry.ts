@@ -44,7 +44,7 @@ function retryOne(
     if (ended.state !== 'dead') {
       throw conflict(
         `job ${jobId} is ${ended.state}; only a dead job is retried`,
-        `run it again as a new job: lane rerun ${jobId}`,
+        `Run it again as a new job: lane rerun ${jobId}`,
       );
     }
     revive(tx, ended, null);
@@ -63,7 +63,7 @@ function retryWaiting(tx: Tx, row: LiveRow): void {
   if (row.backing_off === 0 && row.failures === 0 && row.crashes === 0) {
     throw conflict(
       `job ${row.job_id} is queued and has not failed`,
-      `to run it earlier: lane bump ${row.job_id} --now`,
+      `To run it earlier: lane bump ${row.job_id} --now`,
     );
   }
   statement(
@@ -118,7 +118,7 @@ function endedJob(tx: Tx, jobId: number): EndedJob {
 function revive(tx: Tx, ended: EndedJob, withNeed: number | null): void {
   const { job_id: jobId, lane } = ended;
   if (isLeaving(tx, jobId)) {
-    throw conflict(`job ${jobId} is being pruned`, `run it again as a new job: lane rerun ${jobId}`);
+    throw conflict(`job ${jobId} is being pruned`, `Run it again as a new job: lane rerun ${jobId}`);
   }
   refuseTakenKey(tx, ended);
   const needs = needsNow(tx, ended);
@@ -156,7 +156,7 @@ function refuseTakenKey(tx: Tx, { job_id: jobId, key }: EndedJob): void {
   throw new LanewayError(
     'KEY_CONFLICT',
     `job ${jobId} cannot be retried: job ${holder.job_id}, which is not finished, has its key ${quoteValue(key)}`,
-    `wait for job ${holder.job_id} or cancel it first`,
+    `Wait for job ${holder.job_id} or cancel it first`,
   );
 }
 
@@ -184,7 +184,7 @@ function needsNow(tx: Tx, { job_id: jobId, on_need_failure: policy }: EndedJob):
     const how = outcome === null || outcome === 'dead' ? 'pruned without having been done' : 'canceled';
     throw conflict(
       `job ${jobId} cannot be retried: job ${id}, which it needs, was ${how}`,
-      `run it without its needs, as a new job: lane rerun ${jobId}`,
+      `Run it without its needs, as a new job: lane rerun ${jobId}`,
     );
   });
 }

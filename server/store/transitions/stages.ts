@@ -21,14 +21,14 @@ export function checkpoint(tx: Tx, owner: Owner, name: string, stdout: Uint8Arra
     throw new LanewayError(
       'INVALID_INPUT',
       `stage ${quoteValue(name)} printed ${stdout.byteLength} bytes; at most ${MAX_CHECKPOINT} are kept`,
-      'let the stage write to a file and print its name',
+      'Let the stage write to a file and print its name',
     );
   }
   mustOwn(tx, owner);
   if (stored(tx, owner, name) !== undefined) {
     throw conflict(
       `${quoteValue(name)} of job ${owner.jobId} is recorded already`,
-      'give every stage a name of its own',
+      'Give every stage a name of its own',
     );
   }
   statement(
@@ -68,7 +68,7 @@ function mustOwn(tx: Tx, owner: Owner): void {
   if (owned !== undefined) return;
   throw conflict(
     `attempt ${owner.attempt} no longer owns job ${owner.jobId}; nothing was recorded`,
-    'another worker took the job over: this process should end',
+    'Another worker took the job over: this process should end',
   );
 }
 
