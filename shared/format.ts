@@ -50,6 +50,11 @@ export function sayTime(at: string | number): string {
   return `${sayDate(at)} ${digits(date.getHours())}:${digits(date.getMinutes())}:${digits(date.getSeconds())}`;
 }
 
+/** Words with ISO 8601 moments in them, such as why a job waits, with these as local ones. */
+export function sayLocally(words: string): string {
+  return words.replace(/\b\d{4}-\d\d-\d\dT[\d:.]+Z/g, sayTime);
+}
+
 function digits(n: number): string {
   return String(n).padStart(2, '0');
 }

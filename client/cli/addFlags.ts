@@ -2,6 +2,8 @@
 import path from 'node:path';
 import { LANE_NAME, MAX_PRIORITY, MAX_RETRIES, MIN_PRIORITY } from '../../shared/limits.ts';
 import { NEED_POLICIES, type AddRequest, type Caller } from '../../shared/job.ts';
+import { quoteArgv } from '../../shared/shell.ts';
+import { escapeControls } from '../../shared/text.ts';
 import { parseAt } from '../../shared/time.ts';
 import {
   choice,
@@ -75,7 +77,10 @@ export function requestOf(
 ): AddRequest {
   const argv = rest ?? [];
   if (words.length > 0) {
-    throw invalid('The command must come after --', 'For example: lane add --lane build -- make -j4');
+    throw invalid(
+      'The command must come after --',
+      `Put -- before the whole of it: -- ${quoteArgv([...words, ...argv].map(escapeControls), 'linux')}`,
+    );
   }
   if (flags.command !== null && rest !== null) {
     throw invalid('Both -c TEXT and a command after -- were given', 'Give one of the two.');

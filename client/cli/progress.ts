@@ -4,7 +4,7 @@
  * is polled.
  */
 import type { Connection } from '../../shared/connection.ts';
-import { sayCount, sayDuration } from '../../shared/format.ts';
+import { sayCount, sayDuration, sayLocally } from '../../shared/format.ts';
 import type { Job } from '../../shared/job.ts';
 import { EventsHint, List, Subscribe, Unsubscribe, type JobRef } from '../../shared/protocol.ts';
 import { escapeControls, truncate } from '../../shared/text.ts';
@@ -126,7 +126,7 @@ function single(job: Job, place: number | null): string {
       : `${name} runs${job.attempts > 1 ? `, attempt ${job.attempts}` : ''}`;
   }
   if (job.state === 'queued' || job.state === 'blocked') {
-    const why = job.waitReason === null ? '' : `: ${job.waitReason}`;
+    const why = job.waitReason === null ? '' : `: ${sayLocally(job.waitReason)}`;
     return `${name} waits in lane ${job.lane}${place === null ? '' : `, place ${place}`}${why}`;
   }
   return `${name} is ${job.state}`;

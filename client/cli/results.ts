@@ -9,7 +9,7 @@ export function finish(context: Context, results: readonly JobResult[], says: (r
   else {
     const { out, errors } = resultLines(results, says, viewOf(context));
     if (out.length > 0) context.out(`${out.join('\n')}\n`);
-    for (const line of errors) context.note(`lane: ${line}`);
+    for (const line of errors) context.note(line);
   }
   return results.some(({ error }) => error !== null) ? 5 : 0;
 }

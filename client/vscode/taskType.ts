@@ -6,6 +6,7 @@
 import path from 'node:path';
 import * as vscode from 'vscode';
 import { LanewayError, toErrorData } from '../../shared/errors.ts';
+import { sayLocally } from '../../shared/format.ts';
 import type { AddRequest, Job } from '../../shared/job.ts';
 import { Cancel, Events, Show } from '../../shared/protocol.ts';
 import { addJob } from './addJob/add.ts';
@@ -132,7 +133,9 @@ class JobTerminal implements vscode.Pseudoterminal, LogSink {
     if (request.cwd) request.cwd = path.resolve(queue.root, request.cwd);
     let job = await addJob(this.#laneway, queue, request);
     this.#job = job;
-    this.#note(`${jobName(job)} in lane ${job.lane}${job.waitReason === null ? '' : `: ${job.waitReason}`}`);
+    this.#note(
+      `${jobName(job)} in lane ${job.lane}${job.waitReason === null ? '' : `: ${sayLocally(job.waitReason)}`}`,
+    );
     let since = 0;
     let seen = 0;
     while (!this.#over) {

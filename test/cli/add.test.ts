@@ -82,7 +82,7 @@ describe('lane add', () => {
     const cases: [string[], RegExp][] = [
       [['add'], /no command/],
       [['add', '--'], /no command/],
-      [['add', 'make', 'test'], /after --/],
+      [['add', 'make', 'all tests'], /after --\n {2}Put -- before the whole of it: -- make 'all tests'/],
       [['add', '-c', 'x', '--', 'y'], /Both -c/],
       [['add', '-c', ' '], /empty/],
       [['add', '--', ''], /program/],

@@ -27,6 +27,7 @@ describe('lane run', () => {
     for (const [args, expected] of cases) {
       const { code, stderr } = await box.lane(['run', ...args]);
       assert.equal(code, expected, `${args.join(' ')}: ${stderr}`);
+      if (code === 127) assert.match(stderr, /could not be started: there is no such program: \/no\/such\/program/);
     }
   });
 

@@ -190,6 +190,12 @@ describe('lane server', () => {
     assert.equal(await stateOf(box, 1, '--direct'), 'queued', 'a stopped job waits to run again');
     assert.equal((await status('stop')).running, false, 'nothing to stop is fine');
     await box.json(['cancel', '--direct', '1']);
+    const { pid } = await status('start');
+    assert.match(
+      (await box.lane(['server', 'stop'])).stdout,
+      new RegExp(`^Stopped the server for .* \\(pid ${pid}\\)\n$`),
+    );
+    assert.match((await box.lane(['server', 'stop'])).stdout, /^No server runs for /);
     assert.match((await box.lane(['server', 'logs'])).stdout, /starts for/);
     for (const args of [['server'], ['server', 'strat'], ['server', 'start', 'now'], ['server', 'status', '--force']]) {
       assert.equal((await box.lane(args)).code, 1, args.join(' '));

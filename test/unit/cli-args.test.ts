@@ -18,6 +18,7 @@ import {
 import { parseBatch } from '../../client/cli/batch.ts';
 import { wantsColour } from '../../client/cli/output.ts';
 import { progressText } from '../../client/cli/progress.ts';
+import { sayTime } from '../../shared/format.ts';
 import { statusOf } from '../../client/cli/verbs/run.ts';
 import type { Job } from '../../shared/job.ts';
 
@@ -242,6 +243,11 @@ const JOB = {
 test('what progress says', () => {
   const cases: [Partial<Job>, number | null, string][] = [
     [{ waitReason: 'lane full' }, 3, 'Job 7 waits in lane build, place 3: lane full'],
+    [
+      { waitReason: 'due at 2031-05-04T12:00:00.250Z' },
+      null,
+      `Job 7 waits in lane build: due at ${sayTime('2031-05-04T12:00:00.250Z')}`,
+    ],
     [{ state: 'running', attempts: 1, label: 'a\u001bb' }, null, 'Job 7 (a\\eb) runs'],
     [{ state: 'running', attempts: 2 }, null, 'Job 7 runs, attempt 2'],
     [{ state: 'running', cancelRequested: true }, null, 'Job 7 is being stopped'],

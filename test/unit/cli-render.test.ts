@@ -106,9 +106,29 @@ describe('the list', () => {
   });
 
   it('says how to go on, or that there is nothing', () => {
-    assert.deepEqual(jobList({ jobs: [], nextCursor: null }, '', plain), ['No jobs.']);
-    const lines = jobList({ jobs: JOBS, nextCursor: '4' }, 'lane list --cursor 4', plain);
+    assert.deepEqual(jobList({ jobs: [], nextCursor: null }, '', false, plain), ['No jobs.']);
+    assert.deepEqual(jobList({ jobs: [], nextCursor: null }, '', true, plain), ['No jobs match.']);
+    const lines = jobList({ jobs: JOBS, nextCursor: '4' }, 'lane list --cursor 4', false, plain);
     assert.equal(lines.at(-1), 'There are more: lane list --cursor 4');
+  });
+});
+
+describe('the results of a verb over several jobs', () => {
+  it('are a line each; an error names its job once and has its hint on a line of its own', () => {
+    const error = { code: 'CONFLICT' as const, message: 'job 7 is done already', hint: 'Look at it' };
+    const lost = { code: 'NOT_FOUND' as const, message: 'no job has that label', hint: null };
+    const results = [
+      { id: 6, state: 'queued' as const, error: null },
+      { id: 7, state: null, error },
+      { id: 'label:x' as const, state: null, error: lost },
+    ];
+    assert.deepEqual(
+      resultLines(results, ({ state }) => String(state), plain),
+      {
+        out: ['6  queued'],
+        errors: ['lane: job 7 is done already', '  Look at it', 'lane: label:x: no job has that label'],
+      },
+    );
   });
 });
 
@@ -277,6 +297,15 @@ describe('the overview', () => {
     assert.equal(lines.length, 3);
     assert.match(lines[2] ?? '', /1 {2}attempt failed {2}exit 1, took 1.2 s/);
     assert.deepEqual(timelineTable([], plain), ['Nothing has happened.']);
+    const put = sampleEvent({
+      type: 'retried',
+      detail: { nextRunAt: new Date(Date.parse(sampleEvent().at) + 4000).toISOString() },
+    });
+    assert.match(
+      timelineTable([put], plain).at(-1)!,
+      /next run after 4 s$/,
+      'how long it was put off, whenever one looks',
+    );
   });
 });
 

@@ -30,14 +30,17 @@ export function eventDetail(event: JobEvent, view: View): string {
     .map(([name, value]) => {
       const words = name.replace(/Ms$|At$/, '').replace(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`);
       if (value === true) return words;
-      return `${words} ${detailValue(name, value, view)}`;
+      return `${words} ${detailValue(name, value, event.at, view)}`;
     })
     .map(escapeControls)
     .join(', ');
 }
 
-function detailValue(name: string, value: unknown, view: View): string {
+function detailValue(name: string, value: unknown, at: string, view: View): string {
   if (typeof value === 'number' && name.endsWith('Ms')) return sayDuration(value);
+  // How long it was put off stays as true as the event; how long ago that was over tells nobody anything.
+  if (name === 'nextRunAt' && typeof value === 'string')
+    return `after ${sayDuration(Math.max(0, Date.parse(value) - Date.parse(at)))}`;
   if (name.endsWith('At') && (typeof value === 'number' || typeof value === 'string'))
     return sayMoment(value, view.now);
   if (typeof value === 'string') return value;

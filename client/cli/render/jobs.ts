@@ -30,8 +30,13 @@ export function jobTable(jobs: readonly Job[], view: View, indent = ''): string[
 }
 
 /** A page of the list, with the way to the next one. */
-export function jobList(page: { jobs: readonly Job[]; nextCursor: string | null }, more: string, view: View): string[] {
-  if (page.jobs.length === 0) return ['No jobs.'];
+export function jobList(
+  page: { jobs: readonly Job[]; nextCursor: string | null },
+  more: string,
+  filtered: boolean,
+  view: View,
+): string[] {
+  if (page.jobs.length === 0) return [filtered ? 'No jobs match.' : 'No jobs.'];
   const lines = jobTable(page.jobs, view);
   if (page.nextCursor !== null) lines.push('', paint(view, 'dim', `There are more: ${more}`));
   return lines;
@@ -57,8 +62,10 @@ export function resultLines(
     const name = paint(view, 'bold', escapeControls(String(result.id)));
     if (result.error === null) out.push(`${name}  ${says(result)}`);
     else {
-      const hint = result.error.hint === null ? '' : ` ${escapeControls(result.error.hint)}`;
-      errors.push(`${escapeControls(String(result.id))}: ${escapeControls(result.error.message)}${hint && `.${hint}`}`);
+      const { message, hint } = result.error;
+      const named = message.includes(`job ${result.id} `) ? '' : `${escapeControls(String(result.id))}: `;
+      errors.push(`lane: ${named}${escapeControls(message)}`);
+      if (hint !== null) errors.push(`  ${escapeControls(hint)}`);
     }
   }
   if (results.length === 0) out.push('No jobs match.');

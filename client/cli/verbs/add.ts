@@ -1,4 +1,5 @@
 /** `lane add`: queue one job, or a batch. The hottest path of the whole command: it loads little. */
+import { sayLocally } from '../../../shared/format.ts';
 import type { Job } from '../../../shared/job.ts';
 import { Add } from '../../../shared/protocol.ts';
 import { callerOf, JOB_FLAGS, requestOf } from '../addFlags.ts';
@@ -86,6 +87,6 @@ function addedLine(job: Job, deduplicated: boolean): string {
   // Only a need that had ended badly already ends a job this early.
   if (job.state === 'dead' || job.state === 'canceled')
     return `Job ${job.id} is ${job.state} already: a job it needs did not succeed`;
-  const why = job.waitReason === null ? '' : `: ${job.waitReason}`;
+  const why = job.waitReason === null ? '' : `: ${sayLocally(job.waitReason)}`;
   return `Job ${job.id} queued in lane ${job.lane}${why}`;
 }

@@ -15,8 +15,8 @@ export default verb({
     now: toggle('Due now, whatever delay or backoff it waits for'),
   },
   examples: [
-    { line: 'lane bump 12 --priority 10', says: 'let it go before others' },
-    { line: 'lane bump last --now', says: 'do not wait for its delay' },
+    { line: 'lane bump 12 --priority 10', says: 'Let it go before others' },
+    { line: 'lane bump last --now', says: 'Do not wait for its delay' },
   ],
   async run(context, { flags, words }) {
     const jobs = refsOf(words, 'bump');

@@ -24,10 +24,10 @@ export default verb({
     wait: toggle('Wait until the running ones are gone'),
   },
   examples: [
-    { line: 'lane cancel 12 14', says: 'two jobs' },
-    { line: 'lane cancel last --wait', says: 'the newest job, and wait until its processes are gone' },
-    { line: 'lane cancel --all --lane build --state queued', says: 'what waits in one lane' },
-    { line: 'lane cancel --all --yes', says: 'everything, in a script' },
+    { line: 'lane cancel 12 14', says: 'Two jobs' },
+    { line: 'lane cancel last --wait', says: 'The newest job, and wait until its processes are gone' },
+    { line: 'lane cancel --all --lane build --state queued', says: 'What waits in one lane' },
+    { line: 'lane cancel --all --yes', says: 'Everything, in a script' },
   ],
   async run(context, { flags, words }) {
     const selection = selectionOf(words, flags, 'cancel');

@@ -10,10 +10,10 @@ export default verb({
   subwords: SHELLS,
   flags: {},
   examples: [
-    { line: 'source <(lane completion bash)', says: 'in ~/.bashrc' },
-    { line: 'source <(lane completion zsh)', says: 'in ~/.zshrc, after compinit' },
-    { line: 'lane completion fish > ~/.config/fish/completions/lane.fish', says: 'once' },
-    { line: 'lane completion powershell | Out-String | Invoke-Expression', says: 'in $PROFILE' },
+    { line: 'source <(lane completion bash)', says: 'In ~/.bashrc' },
+    { line: 'source <(lane completion zsh)', says: 'In ~/.zshrc, after compinit' },
+    { line: 'lane completion fish > ~/.config/fish/completions/lane.fish', says: 'Once' },
+    { line: 'lane completion powershell | Out-String | Invoke-Expression', says: 'In $PROFILE' },
   ],
   async run(context, { words }) {
     const [given, ...more] = words;

@@ -11,8 +11,8 @@ export default verb({
   details: ['Runs in this process and starts no server. The exit status is 3 when a check fails.'],
   flags: { deep: toggle('Also every row against every rule: takes longer on a large queue') },
   examples: [
-    { line: 'lane doctor', says: 'is everything as it should be' },
-    { line: 'lane doctor --deep --json', says: 'every invariant, for a program' },
+    { line: 'lane doctor', says: 'Is everything as it should be' },
+    { line: 'lane doctor --deep --json', says: 'Every invariant, for a program' },
   ],
   async run(context, { flags, words }) {
     noWords(words, 'doctor');

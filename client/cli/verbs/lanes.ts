@@ -38,10 +38,10 @@ export default verb({
     pauseOnFailure: choice('Pause the lane when one of its jobs dies', BOOLS, 'BOOL'),
   },
   examples: [
-    { line: 'lane lanes', says: 'all lanes with what is set' },
-    { line: 'lane lanes set build --slots 2 --timeout 30m', says: 'two builds at once, none over half an hour' },
-    { line: 'lane lanes set deploy --pause-on-failure true', says: 'stop the line when a deployment fails' },
-    { line: 'lane lanes remove old', says: 'forget an empty lane' },
+    { line: 'lane lanes', says: 'All lanes with what is set' },
+    { line: 'lane lanes set build --slots 2 --timeout 30m', says: 'Two builds at once, none over half an hour' },
+    { line: 'lane lanes set deploy --pause-on-failure true', says: 'Stop the line when a deployment fails' },
+    { line: 'lane lanes remove old', says: 'Forget an empty lane' },
   ],
   async run(context, { flags, words }) {
     const [action, name, ...more] = words;

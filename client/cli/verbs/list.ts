@@ -24,10 +24,10 @@ export default verb({
     cursor: text('C', 'The page after: nextCursor of the page before'),
   },
   examples: [
-    { line: 'lane list', says: 'the 50 newest jobs' },
-    { line: 'lane ls --state running,queued', says: 'what runs and what waits' },
-    { line: 'lane list --lane build --state failed', says: 'what went wrong in one lane' },
-    { line: 'lane list --json --limit 1000', says: 'a page for a program' },
+    { line: 'lane list', says: 'The 50 newest jobs' },
+    { line: 'lane ls --state running,queued', says: 'What runs and what waits' },
+    { line: 'lane list --lane build --state failed', says: 'What went wrong in one lane' },
+    { line: 'lane list --json --limit 1000', says: 'A page for a program' },
   ],
   async run(context, { flags, words }) {
     noWords(words, 'list');
@@ -48,8 +48,9 @@ export default verb({
         ...(flags.key ? ['--key', flags.key] : []),
         ...(flags.limit ? ['--limit', String(flags.limit)] : []),
       ];
+      const filtered = flags.state !== null || flags.lane !== null || flags.tag.length > 0 || flags.key !== null;
       const more = ['lane list', ...filters.map(quotePosix), '--cursor', page.nextCursor ?? ''].join(' ');
-      context.out(`${jobList(page, more, viewOf(context)).join('\n')}\n`);
+      context.out(`${jobList(page, more, filtered, viewOf(context)).join('\n')}\n`);
     }
     return 0;
   },

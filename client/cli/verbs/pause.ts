@@ -11,8 +11,8 @@ export default verb({
   usage: ['lane pause NAME…'],
   flags: {},
   examples: [
-    { line: 'lane pause build', says: 'start nothing more in this lane' },
-    { line: 'lane pause build test', says: 'two lanes' },
+    { line: 'lane pause build', says: 'Start nothing more in this lane' },
+    { line: 'lane pause build test', says: 'Two lanes' },
   ],
   async run(context, { words }) {
     if (words.length === 0) throw invalid('no lane is named', 'Write: lane pause NAME; lane lanes lists them.');

@@ -18,7 +18,7 @@ export default verb({
   flags: {
     olderThan: duration('Only jobs that ended longer ago'),
     state: {
-      ...parsed('S[,S]', 'Only jobs in these states (default: done,canceled)', (given) =>
+      ...parsed('S[,S]', 'Only jobs in these states: done, dead, canceled (default: done,canceled)', (given) =>
         parseList(given).map((word) => parseChoice(word, PRUNABLE)),
       ),
       choices: PRUNABLE,
@@ -27,9 +27,9 @@ export default verb({
     yes: toggle('Delete'),
   },
   examples: [
-    { line: 'lane prune --dry-run', says: 'how much would go' },
-    { line: 'lane prune --older-than 7d --yes', says: 'what was done or canceled over a week ago' },
-    { line: 'lane prune --state dead --yes', says: 'the dead ones' },
+    { line: 'lane prune --dry-run', says: 'How much would go' },
+    { line: 'lane prune --older-than 7d --yes', says: 'What was done or canceled over a week ago' },
+    { line: 'lane prune --state dead --yes', says: 'The dead ones' },
   ],
   async run(context, { flags, words }) {
     noWords(words, 'prune');

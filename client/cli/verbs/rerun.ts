@@ -13,8 +13,8 @@ export default verb({
   details: ['The new job has the same command, folder, environment and settings, but neither key nor needs.'],
   flags: {},
   examples: [
-    { line: 'lane rerun 12', says: 'the same command once more, as a new job' },
-    { line: 'lane rerun label:nightly', says: 'the newest job so labelled' },
+    { line: 'lane rerun 12', says: 'The same command once more, as a new job' },
+    { line: 'lane rerun label:nightly', says: 'The newest job so labelled' },
   ],
   async run(context, { words }) {
     const { jobs, results } = await context.request(Rerun, { jobs: refsOf(words, 'rerun') });

@@ -10,7 +10,7 @@ export default verb({
   summary: 'Let paused lanes start jobs again',
   usage: ['lane resume NAME…'],
   flags: {},
-  examples: [{ line: 'lane resume build', says: 'go on where it was paused' }],
+  examples: [{ line: 'lane resume build', says: 'Go on where it was paused' }],
   async run(context, { words }) {
     if (words.length === 0) throw invalid('no lane is named', 'Write: lane resume NAME; lane lanes lists them.');
     const names = [...new Set(words.map(parseLane))];

@@ -19,10 +19,10 @@ export default verb({
     withDependents: toggle('Also bring back the jobs that its death had settled'),
   },
   examples: [
-    { line: 'lane retry 12', says: 'one dead job' },
-    { line: 'lane retry --all --lane build', says: 'all that died in one lane' },
-    { line: 'lane retry 12 --with-dependents', says: 'and all that ended because it had died' },
-    { line: 'lane retry last --force', says: 'start the newest job afresh, even if it runs' },
+    { line: 'lane retry 12', says: 'One dead job' },
+    { line: 'lane retry --all --lane build', says: 'All that died in one lane' },
+    { line: 'lane retry 12 --with-dependents', says: 'And all that ended because it had died' },
+    { line: 'lane retry last --force', says: 'Start the newest job afresh, even if it runs' },
   ],
   async run(context, { flags, words }) {
     const selection = selectionOf(words, flags, 'retry');

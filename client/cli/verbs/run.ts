@@ -1,7 +1,8 @@
 /** `lane run`: a job as if it ran in the foreground. */
 import os from 'node:os';
 import type { Job } from '../../../shared/job.ts';
-import { Add, Cancel } from '../../../shared/protocol.ts';
+import { Add, Cancel, Show } from '../../../shared/protocol.ts';
+import { escapeControls } from '../../../shared/text.ts';
 import { callerOf, JOB_FLAGS, requestOf } from '../addFlags.ts';
 import { seeThrough } from '../seeThrough.ts';
 import { OutputClosed, verb, type Context } from '../verb.ts';
@@ -15,7 +16,7 @@ export default verb({
   usage: ['lane run [flags] -- COMMAND [ARG…]', 'lane run [flags] -c TEXT'],
   details: [
     "Exits with the job's own status, 128+N after signal N, 124 after a timeout, 127 when it could not be started, 130 when it was cancelled, and 125 for anything of Laneway's own.",
-    'Ctrl-C cancels the job; a second Ctrl-C leaves it to itself. A job that was there already (--key) is only left.',
+    'Ctrl-C cancels the job; a second Ctrl-C leaves it to itself, as closing the terminal does. A job that was there already (--key) is only left.',
   ],
   flags: JOB_FLAGS,
   ownFailure: OWN_FAILURE,
@@ -53,7 +54,8 @@ export default verb({
         return 130;
       }
       if (context.json) context.print({ job: ended });
-      return statusOf(ended, context);
+      const reason = ended.failureReason === 'spawn_failed' ? await spawnError(context, ended.id) : null;
+      return statusOf(ended, context, reason);
     } catch (error) {
       if (!(error instanceof OutputClosed)) throw error;
       context.note(`lane: nobody reads the output any more; job ${job.id} goes on`);
@@ -73,8 +75,21 @@ function cancel(context: Context, id: number): void {
   );
 }
 
-/** What a shell would say of the job. */
-export function statusOf(job: Job, context: Pick<Context, 'note'>): number {
+/** Why the last attempt could not be started; null when that cannot be learned. */
+async function spawnError(context: Context, id: number): Promise<string | null> {
+  try {
+    const { attempts } = await context.request(Show, { job: id });
+    return attempts.at(-1)?.error ?? null;
+  } catch {
+    return null;
+  }
+}
+
+/**
+ * What a shell would say of the job.
+ * @param reason why it could not be started, where that is known
+ */
+export function statusOf(job: Job, context: Pick<Context, 'note'>, reason: string | null = null): number {
   if (job.state === 'done') return 0;
   switch (job.failureReason) {
     case 'process_exit': {
@@ -86,7 +101,9 @@ export function statusOf(job: Job, context: Pick<Context, 'note'>): number {
       context.note(`lane: job ${job.id} took longer than its timeout`);
       return 124;
     case 'spawn_failed':
-      context.note(`lane: job ${job.id} could not be started; see: lane show ${job.id}`);
+      context.note(
+        `lane: job ${job.id} could not be started${reason === null ? `; see: lane show ${job.id}` : `: ${escapeControls(reason)}`}`,
+      );
       return 127;
     case 'canceled':
       return 130;

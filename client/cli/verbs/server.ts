@@ -48,9 +48,11 @@ export default verb({
     if (context.direct) throw invalid('--direct works without a server', 'Leave it out.');
     if (flags.force && word !== 'stop' && word !== 'restart') throw invalid('--force belongs to "lane server stop"');
     if (word === 'logs') return logs(context);
-    if (word === 'stop' || word === 'restart') await stop(context, flags.force);
+    const stopped = word === 'stop' || word === 'restart' ? await stop(context, flags.force) : null;
     const server = word === 'start' || word === 'restart' ? await ask(await context.open()) : await look(context);
     if (context.json) context.print(server);
+    else if (stopped !== null && !server.running)
+      context.out(`Stopped the server for ${escapeControls(server.workspace)} (pid ${stopped.pid})\n`);
     else context.out(`${described(server)}\n`);
     return 0;
   },
@@ -90,10 +92,10 @@ function absent(context: Context): Server {
   };
 }
 
-/** Returns once the server's process is gone. */
-async function stop(context: Context, force: boolean): Promise<void> {
+/** Returns once the server's process is gone, with its pid; null when none ran. */
+async function stop(context: Context, force: boolean): Promise<{ pid: number | null } | null> {
   const connection = await reach(context);
-  if (connection === null) return;
+  if (connection === null) return null;
   const { pid } = connection.welcome.server;
   try {
     const { running } = await connection.request(ServerStop, { force });
@@ -110,7 +112,7 @@ async function stop(context: Context, force: boolean): Promise<void> {
   }
   await connection.closed;
   for (;;) {
-    if (pid === null || !exists(pid)) return;
+    if (pid === null || !exists(pid)) return { pid };
     await new Promise((resolve) => setTimeout(resolve, 10));
   }
 }

@@ -13,9 +13,9 @@ export default verb({
   details: ['Facts, what it needs and who needs it, finished stages, and each attempt with its events and log files.'],
   flags: { env: toggle('Also the values of its environment, as captured when it was added') },
   examples: [
-    { line: 'lane show 12', says: 'the job 12' },
-    { line: 'lane show last', says: 'the newest job' },
-    { line: 'lane show label:nightly --env', says: 'the newest job so labelled, with its environment' },
+    { line: 'lane show 12', says: 'The job 12' },
+    { line: 'lane show last', says: 'The newest job' },
+    { line: 'lane show label:nightly --env', says: 'The newest job so labelled, with its environment' },
   ],
   async run(context, { flags, words }) {
     const { env, ...shown } = await context.request(Show, { job: refOf(words, 'show'), env: flags.env });

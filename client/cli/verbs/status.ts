@@ -14,8 +14,8 @@ export default verb({
   details: ['Counts, what runs, what waits and why, lanes, workers, the server and the size of the logs.'],
   flags: {},
   examples: [
-    { line: 'lane', says: 'how things stand' },
-    { line: 'lane status --json', says: 'the same for a program' },
+    { line: 'lane', says: 'How things stand' },
+    { line: 'lane status --json', says: 'The same for a program' },
   ],
   async run(context, { words }) {
     noWords(words, 'status');

@@ -15,8 +15,8 @@ export default verb({
     limit: whole('N', 'Entries per page (default 1000)', 1, MAX_LIST),
   },
   examples: [
-    { line: 'lane timeline 12', says: 'its whole history' },
-    { line: 'lane timeline last --json', says: 'the same for a program' },
+    { line: 'lane timeline 12', says: 'Its whole history' },
+    { line: 'lane timeline last --json', says: 'The same for a program' },
   ],
   async run(context, { flags, words }) {
     const job = refOf(words, 'timeline');

@@ -1,7 +1,7 @@
 /** `lane wait`: until jobs have ended. */
 import { MAX_BATCH } from '../../../shared/limits.ts';
 import { Wait, type JobRef } from '../../../shared/protocol.ts';
-import { sayCount } from '../../../shared/format.ts';
+import { sayCount, sayDuration } from '../../../shared/format.ts';
 import { duration, invalid, many, parsed, parsePair, text, toggle, type Values } from '../args.ts';
 import { someRefs } from '../refs.ts';
 import { verb, type Context } from '../verb.ts';
@@ -38,7 +38,8 @@ export default verb({
     if (context.json) context.print({ jobs, timedOut });
     else for (const job of jobs) context.out(`Job ${job.id} is ${job.state}\n`);
     if (timedOut) {
-      context.note('lane: the time is up');
+      const open = jobs.filter(({ finishedAt }) => finishedAt === null).length;
+      context.note(`lane: after ${sayDuration(timeout ?? 0)} ${sayCount(open, 'job')} had not ended`);
       return 4;
     }
     return waitStatus(jobs);

@@ -28,9 +28,9 @@ export default verb({
   ],
   flags: { yes: toggle('Do not ask before a queue is removed or released') },
   examples: [
-    { line: 'lane workspaces', says: 'every queue of this account' },
-    { line: 'lane workspaces move ~/old-name ~/new-name', says: 'bring the queue along after a rename' },
-    { line: 'lane workspaces remove ~/gone --yes', says: 'delete a queue and its logs' },
+    { line: 'lane workspaces', says: 'Every queue of this account' },
+    { line: 'lane workspaces move ~/old-name ~/new-name', says: 'Bring the queue along after a rename' },
+    { line: 'lane workspaces remove ~/gone --yes', says: 'Delete a queue and its logs' },
   ],
   async run(context, { flags, words }) {
     const [action, ...paths] = words;

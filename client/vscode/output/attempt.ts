@@ -1,5 +1,6 @@
 /** Which attempt a log command means, with the job's rows as they are now. */
 import { LanewayError } from '../../../shared/errors.ts';
+import { sayLocally } from '../../../shared/format.ts';
 import type { Attempt, Job } from '../../../shared/job.ts';
 import { Show } from '../../../shared/protocol.ts';
 import { attemptOf } from '../commands/arguments.ts';
@@ -31,7 +32,7 @@ export async function resolveAttempt(laneway: Laneway, argument: JobArgument): P
   throw new LanewayError(
     'CONFLICT',
     `job ${job.id} has not started, so it has no log yet`,
-    job.waitReason === null ? null : `It waits: ${job.waitReason}.`,
+    job.waitReason === null ? null : `It waits: ${sayLocally(job.waitReason)}.`,
   );
 }
 

@@ -4,7 +4,7 @@
  * into the editor's items. The words of `contextValue` are what package.json's menus test, and
  * a test compares the two.
  */
-import { sayBytes, sayCount, sayDuration, sayMoment, sayTime } from '../../../shared/format.ts';
+import { sayBytes, sayCount, sayDuration, sayLocally, sayMoment, sayTime } from '../../../shared/format.ts';
 import type { Attempt, Checkpoint, Job, Lane } from '../../../shared/job.ts';
 import { escapeControls } from '../../../shared/text.ts';
 import type { Queue } from '../context.ts';
@@ -204,7 +204,7 @@ export function describeJob(job: Job, now: number): Shown {
     ['Folder', escapeControls(job.cwd)],
     ['Added', sayTime(job.createdAt)],
   ];
-  if (job.waitReason !== null) tooltip.push(['Waits', escapeControls(job.waitReason)]);
+  if (job.waitReason !== null) tooltip.push(['Waits', escapeControls(sayLocally(job.waitReason))]);
   if (job.priority !== 0) tooltip.push(['Priority', String(job.priority)]);
   if (job.attempts > 0) tooltip.push(['Attempts', attemptCount(job)]);
   if (job.needs.length > 0) tooltip.push(['Needs', job.needs.map((id) => `#${id}`).join(', ')]);
