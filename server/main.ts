@@ -88,6 +88,7 @@ async function main(args: string[]): Promise<void> {
   const at = args.indexOf('--workspace');
   const workspace = at === -1 ? undefined : args[at + 1];
   if (workspace === undefined) throw new LanewayError('INVALID_INPUT', 'usage: node server.js --workspace PATH');
+  (await import('./memory.ts')).stayYoung();
   const { runDaemon } = await import('./daemon.ts');
   await runDaemon({
     workspace,

@@ -20,6 +20,7 @@ import { settleAll } from './handlers/batches.ts';
 import { watchIdle } from './idle.ts';
 import { listen, type Listener } from './listener.ts';
 import { concurrencyOf, makeWorker } from './makeWorker.ts';
+import { tidyWhenQuiet } from './memory.ts';
 import type { OpenQueue } from './openQueue.ts';
 import { startRetention } from './retention.ts';
 import { removeServerFile, writeServerFile } from './serverFile.ts';
@@ -65,7 +66,12 @@ async function begin(options: ServeOptions, disposal: Disposal): Promise<Ending>
   feed.setTrouble(aside);
   const onTrouble = (trouble: string | null): void => feed.setTrouble(trouble ?? aside);
   const worker = await makeWorker({ queue, workspace, clock, env, kind: 'server', onTrouble, log });
-  feed.onChange(() => worker.wake());
+  const memory = tidyWhenQuiet();
+  disposal.add(() => memory.stop());
+  feed.onChange(() => {
+    worker.wake();
+    memory.touch();
+  });
   const ending = createEnding({
     worker,
     log,
@@ -147,6 +153,7 @@ async function begin(options: ServeOptions, disposal: Disposal): Promise<Ending>
       idle.touch();
     },
     closed: (session: Session) => {
+      memory.touch();
       sessions.delete(session);
       idle.touch();
     },
