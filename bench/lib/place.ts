@@ -2,7 +2,6 @@
  * A workspace of the bench's own with its state below one folder, the built server and `lane` run
  * against it. A place may be opened again by a later measurement: its state stays until the run ends.
  */
-import { spawn, type ChildProcess } from 'node:child_process';
 import fs from 'node:fs';
 import { createRequire } from 'node:module';
 import path from 'node:path';
@@ -66,31 +65,14 @@ export async function openDirect({ workspace, env }: Place, execute: boolean): P
   return server.openDirect({ workspace, execute });
 }
 
-/** Starts the server of a place, and connects to it. */
+/** Starts the server of a place the way every client does, and connects to it. */
 export async function serve(where: Place): Promise<Served> {
-  const { workspace, env, paths } = where;
-  const child = spawn(process.execPath, [path.join(dist, 'server.js'), '--workspace', workspace], {
-    env,
-    cwd: path.dirname(workspace),
-    stdio: ['ignore', 'ignore', 'inherit'],
-  });
-  const ended = new Promise<void>((resolve) => child.once('exit', () => resolve()));
-  try {
-    await until(() => fs.existsSync(paths.serverFile) || child.exitCode !== null, 'the server to listen');
-    const serverBundle = path.join(dist, 'server.js');
-    const connection = await connect({
-      workspace,
-      env,
-      client: 'test',
-      version: 'bench',
-      start: 'never',
-      serverBundle,
-    });
-    return { ...where, pid: child.pid ?? 0, connection, stop: () => end(child, connection, ended) };
-  } catch (error) {
-    child.kill('SIGKILL');
-    throw error;
-  }
+  const { workspace, env } = where;
+  const serverBundle = path.join(dist, 'server.js');
+  const connection = await connect({ workspace, env, client: 'test', version: 'bench', start: 'always', serverBundle });
+  const { pid } = connection.welcome.server;
+  if (pid === null) throw new Error('the server does not tell its pid');
+  return { ...where, pid, connection, stop: () => end(pid, connection) };
 }
 
 /** {@link serve} for as long as `use` takes. */
@@ -103,13 +85,25 @@ export async function served<T>(where: Place, use: (served: Served) => Promise<T
   }
 }
 
-async function end(child: ChildProcess, connection: Connection, ended: Promise<void>): Promise<void> {
-  await connection.close();
-  child.kill('SIGTERM');
-  child.kill('SIGTERM');
-  const timer = setTimeout(() => child.kill('SIGKILL'), DEADLINE_MS);
-  await ended;
-  clearTimeout(timer);
+/** The second signal means: do not wait for running jobs. */
+async function end(pid: number, connection: Connection): Promise<void> {
+  process.kill(pid, 'SIGTERM');
+  process.kill(pid, 'SIGTERM');
+  try {
+    await connection.closed;
+    await until(() => !isAlive(pid), 'the server to end');
+  } catch (error) {
+    process.kill(pid, 'SIGKILL');
+    throw error;
+  }
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    return process.kill(pid, 0);
+  } catch {
+    return false;
+  }
 }
 
 /** Asks until it is so. @throws Error naming what was awaited. */

@@ -1,7 +1,7 @@
 /** P3: jobs a second from queue to recorded end, durable and with their output kept, in spawns of `true`. */
 import fs from 'node:fs';
 import path from 'node:path';
-import { Events, Pause, Resume, Subscribe, Unsubscribe, Wait } from '../../shared/protocol.ts';
+import { Events, EventsHint, Pause, Resume, Subscribe, Unsubscribe } from '../../shared/protocol.ts';
 import { type Subject, interleave } from '../lib/interleave.ts';
 import type { Bench, Measurement } from '../lib/measurement.ts';
 import { installedPeers } from '../lib/peers.ts';
@@ -73,15 +73,22 @@ async function atRate(bench: Bench, server: Served, spawner: Spawner, atOnce: nu
 
 /**
  * Milliseconds from letting the jobs run until the end of the last is written, by the ledger's own
- * stamps: nobody asks meanwhile, since every answer would cost the server time.
+ * stamps: nobody asks meanwhile, since every answer would cost the server time. A hint says when all is over.
  */
 async function run({ connection, workspace }: Served, jobs: number): Promise<number> {
   await connection.request(Pause, { lanes: [LANE] });
   await addMany(connection, jobs, { argv: ['true'], lane: LANE }, workspace);
   const { cursor } = await connection.request(Subscribe, null);
-  await connection.request(Unsubscribe, null);
+  const ended = new Promise<void>((resolve) => {
+    const off = connection.on(EventsHint, ({ counts }) => {
+      if (counts.queued + counts.running > 0) return;
+      off();
+      resolve();
+    });
+  });
   await connection.request(Resume, { lanes: [LANE] });
-  await connection.request(Wait, { selection: { all: true, lane: LANE, states: ['queued', 'running'] } });
+  await ended;
+  await connection.request(Unsubscribe, null);
   const { events } = await connection.request(Events, { since: cursor, limit: 10_000 });
   const at = events.filter(({ type }) => type === 'lane_changed' || type === 'succeeded').map((event) => event.at);
   if (at.length !== jobs + 1) throw new Error(`${at.length - 1} of ${jobs} jobs ended well`);

@@ -7,7 +7,7 @@ import { addMany, pauseLane, place, served, setSlots, until } from '../lib/place
 import { residentMiB } from '../lib/processes.ts';
 
 /** After the work, before the look: what can be given back has been. */
-const SETTLE_MS = 2000;
+const SETTLE_MS = 3500;
 
 export const p06: Measurement = {
   id: 'P6',
