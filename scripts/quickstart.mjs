@@ -60,6 +60,7 @@ try {
   const finished = Promise.all(jobs.map(follow));
   await events(endless, 'claimed');
   await pause(800);
+  process.stdout.write(paint(2, `  lane cancel ${endless.id}: it would run for ten minutes\n`));
   lane('cancel', String(endless.id));
   await finished;
   lane('wait', '--all');
@@ -115,18 +116,21 @@ function show(...args) {
   spawnSync(process.execPath, [cli, ...args], { cwd: root, env, stdio: ['ignore', 'inherit', 'inherit'] });
 }
 
-/** Streams the newest attempt's log to its end, each line marked with the job. */
+/** Streams the newest attempt's log, and what `lane` says meanwhile, to the end, each line marked with the job. */
 function follow({ id, label }) {
   const child = spawn(process.execPath, [cli, 'output', String(id), '--follow'], {
     cwd: root,
     env,
-    stdio: ['ignore', 'pipe', 'inherit'],
+    stdio: ['ignore', 'pipe', 'pipe'],
   });
   const since = performance.now();
-  createInterface({ input: child.stdout }).on('line', (line) => {
+  const say = (line) => {
     const seconds = ((performance.now() - since) / 1000).toFixed(1).padStart(5);
     process.stdout.write(`${paint(2, `${seconds}s`)} ${paint(36, `#${id} ${label}`.padEnd(12))} ${line}\n`);
-  });
+  };
+  createInterface({ input: child.stdout }).on('line', say);
+  // Why it waits. Through a pipe it comes in whole lines: the live lines of several would overwrite one another.
+  createInterface({ input: child.stderr }).on('line', (line) => say(paint(2, line)));
   return new Promise((resolve) => child.on('close', resolve));
 }
 
