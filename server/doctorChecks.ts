@@ -42,7 +42,7 @@ export function modes(paths: StatePaths, uid: number | null): Check {
     id: 'modes',
     status: 'warn',
     message: `others can reach ${open.join(', ')}`,
-    hint: `run: chmod -R go= ${paths.folder}`,
+    hint: `Run: chmod -R go= ${paths.folder}`,
   };
 }
 
@@ -67,7 +67,7 @@ export function space(paths: StatePaths): Check {
     id: 'space',
     status: 'warn',
     message: `only ${mib} MiB are free on the disk of ${paths.home}`,
-    hint: 'free some space, or prune: lane prune --older-than 7d --yes',
+    hint: 'Free some space, or prune: lane prune --older-than 7d --yes',
   };
 }
 
@@ -80,7 +80,7 @@ export function identity(paths: StatePaths, workspace: string): Check {
     id: 'identity',
     status: 'warn',
     message: `${workspace} is another folder than the one its queue was made for`,
-    hint: 'unfinished jobs run here only after: lane workspaces adopt PATH',
+    hint: 'Unfinished jobs run here only after: lane workspaces adopt PATH',
   };
 }
 
@@ -92,7 +92,7 @@ export function damaged(paths: StatePaths): Check {
     id: 'damaged',
     status: 'warn',
     message: `set aside because damaged: ${found.join(', ')}`,
-    hint: 'look at it with sqlite3, or delete it',
+    hint: 'Look at it with sqlite3, or delete it',
   };
 }
 
@@ -108,13 +108,13 @@ export function server(paths: StatePaths, seen: { locked: boolean; answers: bool
   }
   if (seen.locked) {
     const message = `a server (pid ${pid}) holds the queue but does not answer on ${at}`;
-    return { id: 'server', status: 'fail', message, hint: `run: kill ${pid}` };
+    return { id: 'server', status: 'fail', message, hint: `Run: kill ${pid}` };
   }
   return {
     id: 'server',
     status: 'fail',
     message: `something answers on ${paths.socket} that does not hold this queue`,
-    hint: `remove ${paths.socket}, then run: lane server start`,
+    hint: `Remove ${paths.socket}, then run: lane server start`,
   };
 }
 
@@ -130,7 +130,7 @@ export function socket(paths: StatePaths, uid: number | null): Check {
   }
   if ((found.mode & 0o077) !== 0) {
     const message = `others can reach ${paths.socketFolder}`;
-    return { id: 'socket', status: 'warn', message, hint: `run: chmod 700 ${paths.socketFolder}` };
+    return { id: 'socket', status: 'warn', message, hint: `Run: chmod 700 ${paths.socketFolder}` };
   }
   return ok('socket', `${paths.socket} (${Buffer.byteLength(paths.socket)} of ${limit} bytes)`);
 }
@@ -155,7 +155,7 @@ export function logs(paths: StatePaths, store: Store, deep: boolean): Check {
     id: 'logs',
     status: 'warn',
     message: `${strays.length} of ${files} log files belong to no job, e.g. ${strays[0]}`,
-    hint: 'delete them by hand if you do not need them',
+    hint: 'Delete them by hand if you do not need them',
   };
 }
 

@@ -38,7 +38,7 @@ export function probe(db: Database, file: string): void {
     throw new LanewayError(
       'REFUSED',
       `${file} is a database of something else; nothing was changed`,
-      'move it away, or point LANEWAY_HOME to another folder',
+      'Move it away, or point LANEWAY_HOME to another folder',
     );
   }
   const whole = fs.statSync(file).size <= WHOLE_CHECK_BYTES;

@@ -79,19 +79,19 @@ function environment(code: string, file: string, text: string, options: ErrorOpt
 
 function wordsFor(code: string): [what: string, hint: string] {
   if (/FULL|ENOSPC|EDQUOT/.test(code)) {
-    return ['the disk is full, nothing was changed', 'free some space and try again; the queue is intact'];
+    return ['the disk is full, nothing was changed', 'Free some space and try again; the queue is intact'];
   }
   if (/READONLY|EROFS/.test(code)) {
-    return ['the queue cannot be written', 'make its folder writable, or point LANEWAY_HOME to one that is'];
+    return ['the queue cannot be written', 'Make its folder writable, or point LANEWAY_HOME to one that is'];
   }
   if (/CANTOPEN|PERM|AUTH|EACCES|ENOTDIR|ENOENT|EEXIST/.test(code)) {
-    return ['the queue cannot be opened', 'check the permissions of its folder, or point LANEWAY_HOME to another'];
+    return ['the queue cannot be opened', 'Check the permissions of its folder, or point LANEWAY_HOME to another'];
   }
   if (/NOMEM|MFILE|NFILE/.test(code)) {
-    return ['the machine is out of memory or open files', 'close some programs and try again'];
+    return ['the machine is out of memory or open files', 'Close some programs and try again'];
   }
   return [
     'the disk could not be read or written',
-    'check the disk and its free space, or point LANEWAY_HOME to another disk',
+    'Check the disk and its free space, or point LANEWAY_HOME to another disk',
   ];
 }
