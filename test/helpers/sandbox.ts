@@ -151,8 +151,13 @@ export class Sandbox {
     await waitFor(() => servers.every((pid) => !isAlive(pid)), { what: 'the servers to end' }).catch((error: unknown) =>
       leftovers.push(String(error)),
     );
-    // A client that was just answered may still be on its way out.
-    await waitFor(() => this.processes().length === 0, { deadlineMs: 5000 }).catch(() => {
+    // A client that was just answered may still be on its way out; and of several servers started at
+    // once, one that had not yet noticed the winner may have taken its place just now.
+    const gone = () => {
+      for (const pid of this.#servers()) if (!servers.includes(pid)) signal(pid, 'SIGTERM');
+      return this.processes().length === 0;
+    };
+    await waitFor(gone, { deadlineMs: 20_000 }).catch(() => {
       for (const { pid, command } of this.processes()) {
         leftovers.push(`process ${pid}: ${command}`);
         signal(pid, 'SIGKILL');
