@@ -9,9 +9,8 @@
 import type { EventsHint, Params } from '../../shared/protocol.ts';
 import type { Clock, Queries, Store } from '../store/api.ts';
 import { throttle } from './throttle.ts';
+import { watchDatabase } from './watch.ts';
 
-/** Milliseconds between two looks at `data_version`: other processes' commits are seen well within 100 ms. */
-export const WATCH_MS = 60;
 /** The least milliseconds between two hints to one session. */
 export const HINT_MS = 50;
 /** The least milliseconds between two rounds of waiting requests. */
@@ -64,21 +63,21 @@ export function createFeed({ store, queries, clock }: FeedOptions): Feed {
     for (const ask of subscribers) ask();
     if (waiters.size > 0) wakeWaiters.ask();
   };
-  const look = (): void => {
+  const look = (): boolean => {
     let now: number;
     try {
       now = store.dataVersion();
     } catch {
       // Busy or closing: the next look sees it.
-      return;
+      return false;
     }
-    if (now === seen) return;
+    if (now === seen) return false;
     seen = now;
     changed();
+    return true;
   };
   const offCommit = store.onCommit(changed);
-  const watch = setInterval(look, WATCH_MS);
-  watch.unref();
+  const stopWatching = watchDatabase(store.path, look);
 
   const summary = (): Omit<Hint, 'trouble'> =>
     store.read((reader) => ({ cursor: queries.cursor(reader), ...queries.counts(reader) }));
@@ -86,7 +85,7 @@ export function createFeed({ store, queries, clock }: FeedOptions): Feed {
   return {
     version: () => version,
     summary,
-    poke: look,
+    poke: () => void look(),
     moved(since, { timeoutMs, signal }) {
       if (version > since) return Promise.resolve(true);
       if (signal.aborted || timeoutMs === 0) return Promise.resolve(false);
@@ -133,7 +132,7 @@ export function createFeed({ store, queries, clock }: FeedOptions): Feed {
       for (const ask of subscribers) ask();
     },
     stop() {
-      clearInterval(watch);
+      stopWatching();
       offCommit();
       wakeWaiters.stop();
       subscribers.clear();
