@@ -17,7 +17,7 @@ export const p07: Measurement = {
       await addMany(connection, JOBS, { argv: ['true'], lane: 'still' }, workspace);
       await connection.request(Subscribe, null);
       // What adding left behind (a collection of garbage, a checkpoint) is over.
-      await pause(bench.pick(3000, 1000));
+      await pause(4000);
       const before = cpuMs(pid);
       const began = performance.now();
       await pause(bench.pick(20_000, 5000));
