@@ -157,9 +157,8 @@ export class EditorWindow {
       tries += 1;
       // A click on the icon of what is shown already would hide it again.
       const chosen = /\bchecked\b/.test((await item.first().getAttribute('class', { timeout: 2000 })) ?? '');
-      // Every other time without asking whether something lies over it, as a tooltip or a badge may.
-      const force = tries % 2 === 0;
-      if (!chosen || tries > 3) await item.first().locator('.action-label').click({ timeout: AGAIN_MS, force });
+      // The whole entry: a badge lies over its icon. Where that does not help, without looking what lies over it.
+      if (!chosen || tries > 3) await item.first().click({ timeout: AGAIN_MS, force: tries % 2 === 0 });
       return await header.waitFor({ timeout: AGAIN_MS }).then(
         () => true,
         () => false,
