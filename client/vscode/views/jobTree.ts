@@ -10,7 +10,7 @@ import type { Laneway, Queue } from '../context.ts';
 import type { CacheChange } from '../jobCache.ts';
 import { isTerminal, listKey, type ListQuery } from '../jobLists.ts';
 import { describe, type JobNode, type Node } from './nodes.ts';
-import { treeItem } from './treeItem.ts';
+import { tooltip, treeItem } from './treeItem.ts';
 
 /** What stands on top of a queue's tree, and which lists stand under those nodes. */
 export interface Shape {
@@ -69,9 +69,15 @@ export class JobTree implements vscode.TreeDataProvider<Node>, vscode.Disposable
   }
 
   getTreeItem(node: Node): vscode.TreeItem {
-    const now = Date.now();
-    this.#shown.set(node.id, describe(node, now).description);
-    return treeItem(node, now);
+    const shown = describe(node, Date.now());
+    this.#shown.set(node.id, shown.description);
+    return treeItem(node, shown);
+  }
+
+  resolveTreeItem(item: vscode.TreeItem, node: Node): vscode.TreeItem {
+    const rows = describe(node, Date.now()).tooltip();
+    if (rows.length > 0) item.tooltip = tooltip(rows);
+    return item;
   }
 
   async getChildren(node?: Node): Promise<Node[]> {

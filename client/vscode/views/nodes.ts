@@ -80,11 +80,14 @@ export const CONTEXT_WORDS = [
 ] as const;
 export type ContextWord = (typeof CONTEXT_WORDS)[number];
 
+/** Name and value, one line each; a value may hold anything. */
+export type Rows = [name: string, value: string][];
+
 export interface Shown {
   label: string;
   description: string;
-  /** Name and value, one line each; a value may hold anything. */
-  tooltip: [name: string, value: string][];
+  /** Made only when somebody points at the node. */
+  tooltip: () => Rows;
   icon: Icon | null;
   words: ContextWord[];
   fold: 'none' | 'collapsed' | 'expanded';
@@ -136,7 +139,7 @@ export function jobWords(job: Job): ContextWord[] {
 }
 
 function plain(label: string, words: ContextWord[]): Shown {
-  return { label, description: '', tooltip: [], icon: null, words, fold: 'none', spoken: label, command: null };
+  return { label, description: '', tooltip: () => [], icon: null, words, fold: 'none', spoken: label, command: null };
 }
 
 function describeFolder(node: FolderNode): Shown {
@@ -147,7 +150,7 @@ function describeFolder(node: FolderNode): Shown {
   return {
     ...plain(name, ['folder']),
     description,
-    tooltip: [['Folder', escapeControls(queue.root)]],
+    tooltip: () => [['Folder', escapeControls(queue.root)]],
     icon: iconOf(node),
     fold: 'collapsed',
     spoken: `folder ${name}, ${description || 'not connected'}`,
@@ -160,7 +163,7 @@ function describeLane(node: LaneNode): Shown {
   const parts = [`${lane.running}/${lane.slots}`];
   if (waiting > 0) parts.push(`${waiting} waiting`);
   if (lane.paused) parts.push('paused');
-  const tooltip: Shown['tooltip'] = [
+  const tooltip: Rows = [
     ['Lane', lane.name],
     ['Slots', `${lane.running} of ${lane.slots} in use`],
     ['Waiting', `${lane.queued - lane.scheduled} queued, ${lane.scheduled} scheduled, ${lane.blocked} blocked`],
@@ -174,7 +177,7 @@ function describeLane(node: LaneNode): Shown {
   return {
     ...plain(lane.name, words),
     description: parts.join(' · '),
-    tooltip,
+    tooltip: () => tooltip,
     icon: iconOf(node),
     fold: lane.running + waiting > 0 ? 'expanded' : 'collapsed',
     spoken: `lane ${lane.name}, ${lane.running} of ${lane.slots} running, ${waiting} waiting${lane.paused ? ', paused' : ''}`,
@@ -196,7 +199,23 @@ function describeGroup(node: GroupNode): Shown {
 export function describeJob(job: Job, now: number): Shown {
   const title = jobTitle(job);
   const description = jobStatus(job, now);
-  const tooltip: Shown['tooltip'] = [
+  return {
+    label: title,
+    description,
+    tooltip: () => jobTooltip(job),
+    icon:
+      job.cancelRequested && job.state === 'running'
+        ? { id: 'stop-circle', color: 'charts.yellow' }
+        : stateIcon(groupOf(job)),
+    words: jobWords(job),
+    fold: job.attempts > 0 ? 'collapsed' : 'none',
+    spoken: `job ${job.id}, ${title}, ${job.phase === 'ready' ? 'queued' : job.phase}, ${description}`,
+    command: null,
+  };
+}
+
+function jobTooltip(job: Job): Rows {
+  const tooltip: Rows = [
     ['Job', `#${job.id}${job.label === null ? '' : ` ${escapeControls(job.label)}`}`],
     ['Command', escapeControls(commandText(job.argv))],
     ['State', job.phase === 'ready' ? 'queued' : job.phase],
@@ -213,19 +232,7 @@ export function describeJob(job: Job, now: number): Shown {
   if (ending) tooltip.push(['Ended', ending]);
   if (job.timeoutMs !== null) tooltip.push(['Timeout', sayDuration(job.timeoutMs)]);
   for (const [key, value] of Object.entries(job.tags)) tooltip.push([escapeControls(key), escapeControls(value)]);
-  return {
-    label: title,
-    description,
-    tooltip,
-    icon:
-      job.cancelRequested && job.state === 'running'
-        ? { id: 'stop-circle', color: 'charts.yellow' }
-        : stateIcon(groupOf(job)),
-    words: jobWords(job),
-    fold: job.attempts > 0 ? 'collapsed' : 'none',
-    spoken: `job ${job.id}, ${title}, ${job.phase === 'ready' ? 'queued' : job.phase}, ${description}`,
-    command: null,
-  };
+  return tooltip;
 }
 
 /** The line behind a job's title: since when it runs, why it waits, or how it ended. */
@@ -268,7 +275,7 @@ function describeAttempt(node: AttemptNode, now: number): Shown {
   const ending = attempt.state === 'succeeded' ? 'succeeded' : endingText(attempt) || attempt.state.replace('_', ' ');
   const took = attempt.durationMs === null ? elapsed(attempt.startedAt, now) : sayDuration(attempt.durationMs);
   const status = attempt.state === 'running' ? `running ${took}` : `${ending} · ${took}`;
-  const tooltip: Shown['tooltip'] = [
+  const tooltip: Rows = [
     ['Attempt', `#${attempt.jobId}.${attempt.number}`],
     ['Started', sayTime(attempt.startedAt)],
   ];
@@ -285,7 +292,7 @@ function describeAttempt(node: AttemptNode, now: number): Shown {
   return {
     label: `Attempt ${attempt.number}`,
     description,
-    tooltip,
+    tooltip: () => tooltip,
     icon: iconOf(node),
     words,
     fold: stages.length > 0 ? 'collapsed' : 'none',

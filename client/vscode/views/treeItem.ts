@@ -1,6 +1,6 @@
 /** A node's description as the editor's tree item. The only place where the trees' looks meet `vscode`. */
 import * as vscode from 'vscode';
-import { describe, type Node, type Shown } from './nodes.ts';
+import type { Node, Rows, Shown } from './nodes.ts';
 
 const FOLD = {
   none: vscode.TreeItemCollapsibleState.None,
@@ -8,9 +8,8 @@ const FOLD = {
   expanded: vscode.TreeItemCollapsibleState.Expanded,
 } as const;
 
-/** The item of a node at a moment (milliseconds since the epoch). */
-export function treeItem(node: Node, now: number): vscode.TreeItem {
-  const shown = describe(node, now);
+/** The item of a node, but for its tooltip: the editor asks for that when somebody points at it. */
+export function treeItem(node: Node, shown: Shown): vscode.TreeItem {
   const item = new vscode.TreeItem(shown.label, FOLD[shown.fold]);
   item.id = node.id;
   item.description = shown.description;
@@ -20,7 +19,6 @@ export function treeItem(node: Node, now: number): vscode.TreeItem {
     const color = shown.icon.color === null ? undefined : new vscode.ThemeColor(shown.icon.color);
     item.iconPath = new vscode.ThemeIcon(shown.icon.id, color);
   }
-  if (shown.tooltip.length > 0) item.tooltip = tooltip(shown.tooltip);
   if (shown.command) item.command = { command: shown.command.id, title: shown.command.title, arguments: [node] };
   return item;
 }
@@ -33,7 +31,7 @@ function codeBlock(command: string): string {
 }
 
 /** Rows as text that no command line can turn into markup. */
-function tooltip(rows: Shown['tooltip']): vscode.MarkdownString {
+export function tooltip(rows: Rows): vscode.MarkdownString {
   const text = new vscode.MarkdownString();
   for (const [name, value] of rows) {
     text.appendMarkdown('**').appendText(name).appendMarkdown('**&nbsp;&nbsp;');

@@ -64,7 +64,7 @@ describe('harm', () => {
     await withTree(async (tree) => {
       const node = (await tree.getChildren(await laneNode(tree, 'evil'))).find((each) => each.kind === 'job');
       assert.ok(node);
-      const { label, tooltip } = tree.getTreeItem(node);
+      const { label, tooltip } = tree.resolveTreeItem(tree.getTreeItem(node), node);
       assert.ok(typeof label === 'string', 'a plain string, whose icons the tree does not draw');
       assert.doesNotMatch(label, /[\p{Cc}\u202e]/u);
       assert.ok(tooltip instanceof vscode.MarkdownString);

@@ -128,7 +128,7 @@ describe('a job in the tree', () => {
     ];
     for (const node of nodes) {
       const { label, description, tooltip, spoken } = describeNode(node, NOW);
-      for (const text of [label, description, spoken, ...tooltip.flat()]) {
+      for (const text of [label, description, spoken, ...tooltip().flat()]) {
         assert.doesNotMatch(text, /[\p{Cc}\u202e]/u, `${node.kind}: ${JSON.stringify(text)}`);
       }
     }
