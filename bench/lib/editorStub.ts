@@ -52,8 +52,8 @@ const anything: object = new Proxy(function answer() {}, {
   set: () => true,
 });
 
-/** `known` answers first, `anything` for the rest. */
-function mostly(known: Record<string, unknown>): object {
+/** `known` answers first, something that does nothing for the rest. */
+export function mostly(known: Record<string, unknown>): object {
   return new Proxy(known, {
     get: (target, name) => (typeof name === 'string' && name in target ? target[name] : anything),
   });
