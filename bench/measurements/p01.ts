@@ -39,7 +39,7 @@ export const p01: Measurement = {
           dial: node(path.join(programs, 'dial.cjs'), paths.socket),
           ...Object.fromEntries(Object.entries(VERBS).map(([verb, argv]) => [verb, node(lane, ...argv)])),
         } as Record<string, () => Promise<number>>,
-        { rounds: bench.pick(30, 8), warmUp: 2 },
+        { rounds: bench.pick(25, 5), warmUp: 2 },
       );
       const { bare = [] } = samples;
       const beside = { what: 'empty Node', value: median(bare) };

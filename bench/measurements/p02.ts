@@ -34,7 +34,7 @@ export const p02: Measurement = {
             inside: () => addAndRun(direct, here.workspace),
             socket: () => addAndRun(server.connection, server.workspace),
           },
-          { rounds: bench.pick(200, 30), warmUp: 5 },
+          { rounds: bench.pick(150, 25), warmUp: 5 },
         );
         const row = (what: string, of: number[], p: number, atMost?: number) => ({
           what: `${what}, p${p}`,

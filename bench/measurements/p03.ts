@@ -33,7 +33,7 @@ export const p03: Measurement = {
 };
 
 async function atRate(bench: Bench, server: Served, spawner: Spawner, atOnce: number): Promise<Omit<Row, 'id'>[]> {
-  const jobs = bench.pick(400, 150);
+  const jobs = bench.pick(300, 100);
   const folder = path.join(bench.scratch, 'spawned');
   const perSecond = (ms: number): number => (jobs * 1000) / ms;
   const peers: Record<string, Subject> = {};
@@ -51,7 +51,7 @@ async function atRate(bench: Bench, server: Served, spawner: Spawner, atOnce: nu
     laneway: async () => perSecond(await run(server, jobs)),
     execa: async () => perSecond(await spawner.measure({ how: 'execa', jobs, atOnce, folder })),
   };
-  const { raw = [], laneway = [], execa = [] } = await interleave(subjects, { rounds: bench.pick(8, 3) });
+  const { raw = [], laneway = [], execa = [] } = await interleave(subjects, { rounds: bench.pick(6, 2) });
   const told = await interleave(peers, { rounds: 2, warmUp: 0 });
   const value = median(laneway);
   const row = (what: string, than: string, values: number[]) => ({

@@ -44,7 +44,7 @@ export const p05: Measurement = {
           delayed: () => claims(stores.delayed),
           lanes: () => claims(stores.lanes),
         },
-        { rounds: bench.pick(15, 5), warmUp: 2 },
+        { rounds: bench.pick(15, 4), warmUp: 2 },
       );
       const row = (what: string, of: number[]) => ({
         what: `a claim beside ${what}`,

@@ -20,7 +20,7 @@ export const p07: Measurement = {
       await pause(4000);
       const before = cpuMs(pid);
       const began = performance.now();
-      await pause(bench.pick(20_000, 5000));
+      await pause(bench.pick(12_000, 3000));
       const after = cpuMs(pid);
       if (before === null || after === null) {
         bench.note('not measured: there is no /proc here');

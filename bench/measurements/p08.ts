@@ -40,7 +40,7 @@ export const p08: Measurement = {
       for (const [name, look] of Object.entries(LOOKS)) {
         const samples = await interleave(
           { small: () => repeated(() => look(a)), large: () => repeated(() => look(b)) },
-          { rounds: bench.pick(25, 10), warmUp: 3 },
+          { rounds: bench.pick(25, 5), warmUp: 3 },
         );
         rows.push(row(`${name} beside ${beside}, same rows, in the server`, samples, 1.3));
       }

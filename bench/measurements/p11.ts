@@ -28,7 +28,7 @@ export const p11: Measurement = {
         await Promise.all(Array.from({ length: AT_ONCE }, one));
         return performance.now() - began;
       };
-      const rounds = bench.pick(10, 2);
+      const rounds = bench.pick(10, 1);
       const samples = await interleave(
         {
           adds: () => all([lane, 'add', '--lane', 'still', '--', 'true']),

@@ -23,7 +23,7 @@ export const p13: Measurement = {
     try {
       const steps: number[] = [];
       const waits: number[] = [];
-      const deadline = performance.now() + bench.pick(15_000, 4000);
+      const deadline = performance.now() + bench.pick(8000, 2000);
       let over = false;
       const claiming = claims(store, waits, () => over);
       const before = clock.now() - 30 * DAY_MS;
