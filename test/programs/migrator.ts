@@ -5,7 +5,7 @@ import { parsePoints } from '../../server/run/points.ts';
 import { judgeFilesystem } from '../../server/store/filesystem.ts';
 import { loadMigrations } from '../../server/store/migrate.ts';
 import { openStoreWith } from '../../server/store/open.ts';
-import { queries } from '../../server/store/queries/index.ts';
+import * as queries from '../../server/store/queries/index.ts';
 
 const [folder = ''] = process.argv.slice(2);
 const newer = 'CREATE TABLE newer (id INTEGER PRIMARY KEY) STRICT; INSERT INTO newer SELECT id FROM jobs;';

@@ -7,7 +7,7 @@ import type { ChildProcess } from 'node:child_process';
 import fs from 'node:fs';
 import { describe, test } from 'node:test';
 import type { PointName } from '../../server/run/points.ts';
-import { queries } from '../../server/store/queries/index.ts';
+import * as queries from '../../server/store/queries/index.ts';
 import { waitFor } from '../helpers/waitFor.ts';
 import { isAlive, openRunQueue, runningBelow } from './run-support.ts';
 import type { RunQueue } from './run-support.ts';

@@ -12,7 +12,7 @@ import { createWorker } from '../../server/run/worker.ts';
 import type { FinishedLine, WorkerHandle, WorkerOptions, WorkerParts } from '../../server/run/worker.ts';
 import { openStore } from '../../server/store/open.ts';
 import type { Clock, Store } from '../../server/store/api.ts';
-import { queries } from '../../server/store/queries/index.ts';
+import * as queries from '../../server/store/queries/index.ts';
 import * as transitions from '../../server/store/transitions/index.ts';
 import type { AddRequest, Attempt, Caller, Job } from '../../shared/job.ts';
 import { waitFor } from '../helpers/waitFor.ts';

@@ -5,7 +5,7 @@ import { test } from 'node:test';
 import { systemClock } from '../../server/clock.ts';
 import type { Spawn } from '../../server/run/spawn.ts';
 import { explainSpawnFailure } from '../../server/run/spawnFailure.ts';
-import { queries } from '../../server/store/queries/index.ts';
+import * as queries from '../../server/store/queries/index.ts';
 import * as transitions from '../../server/store/transitions/index.ts';
 import { LanewayError } from '../../shared/errors.ts';
 import { waitFor } from '../helpers/waitFor.ts';

@@ -5,7 +5,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { INVARIANTS } from '../../server/store/check/index.ts';
-import { queries } from '../../server/store/queries/index.ts';
+import * as queries from '../../server/store/queries/index.ts';
 import type { Store } from '../../server/store/api.ts';
 import type { Check } from '../../shared/job.ts';
 import { add, claim, finish, openTemp, register } from './support.ts';

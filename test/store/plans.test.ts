@@ -6,7 +6,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Database } from 'better-sqlite3';
 import type { Store, Tx } from '../../server/store/api.ts';
-import { queries } from '../../server/store/queries/index.ts';
+import * as queries from '../../server/store/queries/index.ts';
 import * as transitions from '../../server/store/transitions/index.ts';
 import { STATE_FILTERS } from '../../shared/job.ts';
 import { add, addOne, claim, end, finish, openTemp, register } from './support.ts';

@@ -7,7 +7,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import * as fc from 'fast-check';
 import type { AttemptEnd, Owner, Store } from '../../server/store/api.ts';
-import { queries } from '../../server/store/queries/index.ts';
+import * as queries from '../../server/store/queries/index.ts';
 import * as transitions from '../../server/store/transitions/index.ts';
 import { LanewayError } from '../../shared/errors.ts';
 import { TERMINAL_STATES } from '../../shared/job.ts';

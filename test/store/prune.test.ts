@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Store } from '../../server/store/api.ts';
-import { queries } from '../../server/store/queries/index.ts';
+import * as queries from '../../server/store/queries/index.ts';
 import * as transitions from '../../server/store/transitions/index.ts';
 import type { AddRequest, StateFilter } from '../../shared/job.ts';
 import { addOne, claim, eventsOf, finish, openTemp, register } from './support.ts';

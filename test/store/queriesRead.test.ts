@@ -1,7 +1,7 @@
 /** The reads beside lists: one job, counts, the ledger, spans, and what workers ask. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { queries } from '../../server/store/queries/index.ts';
+import * as queries from '../../server/store/queries/index.ts';
 import type { Store } from '../../server/store/api.ts';
 import type { TimelineEntry } from '../../shared/event.ts';
 import { DEFAULT_RETENTION_MS, LEASE_MS } from '../../shared/limits.ts';

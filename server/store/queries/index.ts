@@ -1,83 +1,13 @@
 /** Every read of the store. SQL is nowhere outside of it. */
-import { check } from '../check/index.ts';
-import type { Queries } from '../api.ts';
-import { attempt, attempts, checkpointOutput, checkpoints } from './attempts.ts';
-import { counts, lane, lanes, logBytes, workers } from './counts.ts';
-import { env } from './environments.ts';
-import { job, jobs, neededBy, needs } from './jobs.ts';
-import { cursor, events, timeline } from './ledger.ts';
-import { list, select } from './list.ts';
-import { resolve } from './resolve.ts';
-import { filesToDelete, prunable } from './retention.ts';
-import { anyLive, drainable, nextDue, ownedState, registrations, runningAttempts } from './schedule.ts';
-import { settings } from './settings.ts';
-import { spans } from './spans.ts';
-
-export {
-  anyLive,
-  attempt,
-  attempts,
-  check,
-  checkpointOutput,
-  checkpoints,
-  counts,
-  cursor,
-  drainable,
-  env,
-  events,
-  filesToDelete,
-  job,
-  jobs,
-  lane,
-  lanes,
-  list,
-  logBytes,
-  neededBy,
-  needs,
-  nextDue,
-  ownedState,
-  prunable,
-  registrations,
-  resolve,
-  runningAttempts,
-  select,
-  settings,
-  spans,
-  timeline,
-  workers,
-};
-
-/** All of them as one object: the compiler compares it with the contract here. */
-export const queries = {
-  anyLive,
-  attempt,
-  attempts,
-  check,
-  checkpointOutput,
-  checkpoints,
-  counts,
-  cursor,
-  drainable,
-  env,
-  events,
-  filesToDelete,
-  job,
-  jobs,
-  lane,
-  lanes,
-  list,
-  logBytes,
-  neededBy,
-  needs,
-  nextDue,
-  ownedState,
-  prunable,
-  registrations,
-  resolve,
-  runningAttempts,
-  select,
-  settings,
-  spans,
-  timeline,
-  workers,
-} satisfies Queries;
+export { check } from '../check/index.ts';
+export { attempt, attempts, checkpointOutput, checkpoints } from './attempts.ts';
+export { counts, lane, lanes, logBytes, workers } from './counts.ts';
+export { env } from './environments.ts';
+export { job, jobs, neededBy, needs } from './jobs.ts';
+export { cursor, events, timeline } from './ledger.ts';
+export { list, select } from './list.ts';
+export { resolve } from './resolve.ts';
+export { filesToDelete, prunable } from './retention.ts';
+export { anyLive, drainable, nextDue, ownedState, registrations, runningAttempts } from './schedule.ts';
+export { settings } from './settings.ts';
+export { spans } from './spans.ts';

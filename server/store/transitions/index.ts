@@ -49,74 +49,16 @@
  * `done`, `dead` and `canceled` end in `endJob` (live.ts), and every end settles its dependents, in
  * the same transaction as far as its limit of rows allows, then by `settle`.
  */
-import type { Transitions } from '../api.ts';
-import { add } from './add.ts';
-import { bump } from './bump.ts';
-import { cancel } from './cancel.ts';
-import { claim } from './claim.ts';
-import { settle } from './dependents.ts';
-import { closeReaped, finish } from './finish.ts';
-import { pause, removeLane, resume, setLane } from './lanes.ts';
-import { prune, prunedFiles, pruneLedger } from './prune.ts';
-import { rerun } from './rerun.ts';
-import { retry } from './retry.ts';
-import { setSettings } from './settings.ts';
-import { checkpoint, sleep } from './stages.ts';
-import { heartbeat, registerWorker, release, removeWorker, started, takeOver } from './workers.ts';
-
-export {
-  add,
-  bump,
-  cancel,
-  checkpoint,
-  claim,
-  closeReaped,
-  finish,
-  heartbeat,
-  pause,
-  prune,
-  prunedFiles,
-  pruneLedger,
-  registerWorker,
-  release,
-  removeLane,
-  removeWorker,
-  rerun,
-  resume,
-  retry,
-  setLane,
-  setSettings,
-  settle,
-  sleep,
-  started,
-  takeOver,
-};
-
-/** All of them as one object: the compiler compares it with the contract here. */
-export const transitions = {
-  add,
-  bump,
-  cancel,
-  checkpoint,
-  claim,
-  closeReaped,
-  finish,
-  heartbeat,
-  pause,
-  prune,
-  prunedFiles,
-  pruneLedger,
-  registerWorker,
-  release,
-  removeLane,
-  removeWorker,
-  rerun,
-  resume,
-  retry,
-  setLane,
-  setSettings,
-  settle,
-  sleep,
-  started,
-  takeOver,
-} satisfies Transitions;
+export { add } from './add.ts';
+export { bump } from './bump.ts';
+export { cancel } from './cancel.ts';
+export { claim } from './claim.ts';
+export { settle } from './dependents.ts';
+export { closeReaped, finish } from './finish.ts';
+export { pause, removeLane, resume, setLane } from './lanes.ts';
+export { prune, prunedFiles, pruneLedger } from './prune.ts';
+export { rerun } from './rerun.ts';
+export { retry } from './retry.ts';
+export { setSettings } from './settings.ts';
+export { checkpoint, sleep } from './stages.ts';
+export { heartbeat, registerWorker, release, removeWorker, started, takeOver } from './workers.ts';
