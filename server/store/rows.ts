@@ -17,8 +17,8 @@ import type {
 import { derivePhase, deriveWaitReason, iso } from './waiting.ts';
 import type { LaneSituation, WorkerSituation } from './waiting.ts';
 
-/** A job from whichever side it is on, with what its newest attempt says. See queries/jobs.ts. */
-export interface JobRow {
+/** The columns of `jobs` that say what a job is. Objects and lists are JSON; flags are 0 or 1. */
+export interface JobIdentity {
   id: number;
   lane: string;
   argv: string;
@@ -37,6 +37,10 @@ export interface JobRow {
   rerun_of: number | null;
   environment_id: number;
   env: string;
+}
+
+/** A job from whichever side it is on, with what its newest attempt says. See queries/jobs.ts. */
+export interface JobRow extends JobIdentity {
   created_at: number;
   state: JobState;
   priority: number;

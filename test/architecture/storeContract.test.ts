@@ -15,7 +15,7 @@ const API = readFileSync(join(import.meta.dirname, '../../server/store/api.ts'),
 for (const [name, functions] of Object.entries({ Queries: queries, Transitions: transitions })) {
   test(`${name}: what the store offers is what its contract names`, () => {
     const body = new RegExp(`export interface ${name} \\{(.*?)\\n\\}`, 's').exec(API)?.[1] ?? '';
-    const named = [...body.matchAll(/^ {2}(\w+)[(<:]/gm)].map((match) => match[1]);
+    const named = [...body.matchAll(/^ {2}(\w+)[(<:]/gm)].map((match) => String(match[1]));
     assert.ok(named.length > 10, 'the contract was read');
     assert.deepEqual(Object.keys(functions).toSorted(), named.toSorted());
   });

@@ -5,31 +5,13 @@
  * touches, and 100 rows to a statement cost a third of 100 statements (measured, with 10,000 jobs).
  */
 import { createHash } from 'node:crypto';
-import type { NeedPolicy } from '../../../shared/job.ts';
 import type { Tx } from '../api.ts';
+import type { JobIdentity } from '../rows.ts';
 import { statement } from '../statements.ts';
 import { type Details, iso } from './events.ts';
 
-/** A job to write: the identity columns of `jobs`, and where it stands. Flags are 0 or 1. */
-export interface NewJob {
-  id: number;
-  lane: string;
-  argv: string;
-  cwd: string;
-  label: string | null;
-  tags: string;
-  max_retries: number;
-  max_crashes: number;
-  retry_delay_ms: number;
-  retry_max_delay_ms: number;
-  timeout_ms: number | null;
-  cancel_grace_ms: number;
-  split: number;
-  key: string | null;
-  on_need_failure: NeedPolicy;
-  rerun_of: number | null;
-  environment_id: number;
-  env: string;
+/** A job to write: what it is, and where it stands. */
+export interface NewJob extends JobIdentity {
   umask: number;
   priority: number;
   next_run_at: number;
