@@ -8,7 +8,7 @@ import type { Server } from '../shared/job.ts';
 import type { Env } from '../shared/paths.ts';
 import { PROTOCOL } from '../shared/protocol.ts';
 import type { Call, Context, SessionPort } from './context.ts';
-import { runChecks } from './doctor.ts';
+import { runChecks } from './doctor/doctor.ts';
 import { createFeed } from './events/feed.ts';
 import { handlerOf } from './handlers/index.ts';
 import { makeWorker } from './makeWorker.ts';

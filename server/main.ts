@@ -36,7 +36,7 @@ export const work: ServerModule['work'] = async (options) => {
 };
 
 export const doctor: ServerModule['doctor'] = async (options) =>
-  (await import('./doctor.ts')).doctor({ ...options, env: env(), clock });
+  (await import('./doctor/doctor.ts')).doctor({ ...options, env: env(), clock });
 
 export const readCheckpoint: ServerModule['readCheckpoint'] = async (job, name) => {
   requireNode();
@@ -81,7 +81,7 @@ export const workspacesRelease: ServerModule['workspacesRelease'] = async (optio
 /** The daemon: `node server.js --workspace PATH`; or, for the daemon, the deep checks of its queue. */
 async function main(args: string[]): Promise<void> {
   requireNode();
-  const apart = await import('./checkApart.ts');
+  const apart = await import('./doctor/apart.ts');
   if (args[0] === apart.CHECK_ARGUMENT) return apart.printChecks(args[1] ?? '', { env: env(), clock });
   // A closed terminal is no reason to end.
   process.on('SIGHUP', () => undefined);

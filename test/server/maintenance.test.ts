@@ -5,7 +5,7 @@ import fs from 'node:fs';
 import path from 'node:path';
 import { describe, it } from 'node:test';
 import { openDirect } from '../../server/direct.ts';
-import { doctor } from '../../server/doctor.ts';
+import { doctor } from '../../server/doctor/doctor.ts';
 import { systemClock } from '../../server/clock.ts';
 import { openQueue } from '../../server/openQueue.ts';
 import { retain } from '../../server/retention.ts';

@@ -3,19 +3,21 @@
  * that did this itself would neither claim nor answer, and be taken for hung by its peers.
  */
 import path from 'node:path';
-import type { Check } from '../shared/job.ts';
-import { isErrorData, LanewayError, toErrorData } from '../shared/errors.ts';
-import { type Env, statePaths } from '../shared/paths.ts';
+import type { Check } from '../../shared/job.ts';
+import { isErrorData, LanewayError, toErrorData } from '../../shared/errors.ts';
+import { type Env, statePaths } from '../../shared/paths.ts';
 import { storeChecks } from './doctor.ts';
-import { loadExeca } from './run/tool.ts';
-import type { Clock } from './store/api.ts';
-import { openStore } from './store/open.ts';
+import { loadExeca } from '../run/tool.ts';
+import type { Clock } from '../store/api.ts';
+import { openStore } from '../store/open.ts';
 
 /** Says to the server's bundle, as its first argument, that it is to check. */
 export const CHECK_ARGUMENT = '--check';
 
 /** All of the server is one file once it is built. */
-const PROGRAM = import.meta.filename.endsWith('.ts') ? path.join(import.meta.dirname, 'main.ts') : import.meta.filename;
+const PROGRAM = import.meta.filename.endsWith('.ts')
+  ? path.join(import.meta.dirname, '../main.ts')
+  : import.meta.filename;
 
 export interface ApartOptions {
   workspace: string;

@@ -2,18 +2,18 @@
  * Checks of what a queue stands on. Each stands alone, so that they tell something even when the
  * database cannot be opened, or Node.js cannot load its driver; the store's own checks come last.
  */
-import type { Check, Server } from '../shared/job.ts';
-import { type Env, statePaths, type StatePaths, thisMachine } from '../shared/paths.ts';
-import { toErrorData } from '../shared/errors.ts';
-import { checkGround } from '../shared/ground.ts';
-import { otherSocket } from '../shared/serverSocket.ts';
-import { answers } from './answers.ts';
-import * as checks from './doctorChecks.ts';
-import { isLocked } from './findServer.ts';
-import { readServerFile } from './serverFile.ts';
-import type { Clock, Store } from './store/api.ts';
-import { openStore } from './store/open.ts';
-import * as queries from './store/queries/index.ts';
+import type { Check, Server } from '../../shared/job.ts';
+import { type Env, statePaths, type StatePaths, thisMachine } from '../../shared/paths.ts';
+import { toErrorData } from '../../shared/errors.ts';
+import { checkGround } from '../../shared/ground.ts';
+import { otherSocket } from '../../shared/serverSocket.ts';
+import { answers } from '../answers.ts';
+import * as checks from './checks.ts';
+import { isLocked } from '../findServer.ts';
+import { readServerFile } from '../serverFile.ts';
+import type { Clock, Store } from '../store/api.ts';
+import { openStore } from '../store/open.ts';
+import * as queries from '../store/queries/index.ts';
 
 export interface DoctorOptions {
   workspace: string;

@@ -1,15 +1,15 @@
 /** The single checks of doctor.ts, each a function of what it looks at. */
 import fs from 'node:fs';
 import path from 'node:path';
-import type { Check } from '../shared/job.ts';
-import { SOCKET_PATH_BYTES, type StatePaths } from '../shared/paths.ts';
+import type { Check } from '../../shared/job.ts';
+import { SOCKET_PATH_BYTES, type StatePaths } from '../../shared/paths.ts';
 import { isAlive } from './alive.ts';
-import { damagedIn } from './openQueue.ts';
-import type { ServerFile } from './serverFile.ts';
-import type { Store } from './store/api.ts';
-import { judgeFilesystem } from './store/filesystem.ts';
-import * as queries from './store/queries/index.ts';
-import { identityOf, readIdentity, sameFolder } from './workspaces/identity.ts';
+import { damagedIn } from '../openQueue.ts';
+import type { ServerFile } from '../serverFile.ts';
+import type { Store } from '../store/api.ts';
+import { judgeFilesystem } from '../store/filesystem.ts';
+import * as queries from '../store/queries/index.ts';
+import { identityOf, readIdentity, sameFolder } from '../workspaces/identity.ts';
 
 const NODE_MAJOR = 22;
 /** Bytes below which a full disk is near. */
