@@ -165,11 +165,17 @@ export interface Server {
   clients: number | null;
 }
 
+/** A stage that ran to its end, or a durable sleep. */
 export interface Checkpoint {
   name: string;
+  /** The attempt that recorded it, or that slept. */
   attempt: number;
   at: Timestamp;
+  /** Stored stdout; a sleep has none: 0. */
   bytes: number;
+  kind: 'stage' | 'sleep';
+  /** Of a sleep: when it is over, or was; else null. */
+  until: Timestamp | null;
 }
 
 export interface Workspace {

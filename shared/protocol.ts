@@ -98,6 +98,14 @@ export interface JobResult {
   error: ErrorData | null;
 }
 
+/** A dependent that came back with the job it needs: itself when it was dead, as a rerun when it was canceled. */
+export interface Revived {
+  id: number;
+  /** Null when it is gone already. */
+  state: JobState | null;
+  rerunOf: number | null;
+}
+
 /** client → server: queue one job, or a batch in one transaction. All or none. */
 export const Add = request<
   { jobs: AddRequest[]; caller: Caller },
@@ -201,9 +209,10 @@ export const Retry = request<
   {
     selection: Selection;
     force?: boolean;
-    /** Also revive what this job's death had settled. */ withDependents?: boolean;
+    /** Also bring back what this job's death had settled. */
+    withDependents?: boolean;
   },
-  { results: JobResult[] }
+  { results: JobResult[]; /** With `withDependents`: what came back beside the selected jobs. */ revived: Revived[] }
 >('laneway/retry');
 export const Rerun = request<{ jobs: JobRef[] }, { jobs: Job[]; results: JobResult[] }>('laneway/rerun');
 export const Bump = request<{ jobs: JobRef[]; priority?: number | null; now?: boolean }, { results: JobResult[] }>(

@@ -3,12 +3,13 @@ import { absent, fields, flag, integer } from '../../shared/check.ts';
 import { LanewayError } from '../../shared/errors.ts';
 import { LIVE_STATES } from '../../shared/job.ts';
 import { MAX_PRIORITY, MIN_PRIORITY } from '../../shared/limits.ts';
-import type { Bump, Cancel, Rerun, Result, Retry } from '../../shared/protocol.ts';
+import type { Bump, Cancel, JobResult, Rerun, Result, Retry } from '../../shared/protocol.ts';
 import { validateRefs, validateSelection } from '../../shared/validate.ts';
 import type { Context } from '../context.ts';
 import * as queries from '../store/queries/index.ts';
 import * as transitions from '../store/transitions/index.ts';
 import { inBatches } from './batches.ts';
+import { revivedWith } from './revived.ts';
 
 export async function cancel(context: Context, params: unknown): Promise<Result<typeof Cancel>> {
   const given = fields(params, 'the request', ['selection']);
@@ -25,16 +26,27 @@ export async function retry(context: Context, params: unknown): Promise<Result<t
   const withDependents = truthy(given['withDependents'], 'withDependents');
   // `--all` means every dead job unless states say otherwise.
   const selection = asked.all && !asked.states ? { ...asked, states: ['dead' as const] } : asked;
-  const results = await inBatches(context.store, selection, (tx, ids) =>
+  const { store } = context;
+  const since = store.read((reader) => queries.cursor(reader));
+  const results = await inBatches(store, selection, (tx, ids) =>
     transitions.retry(tx, { selection: { ids }, force, withDependents }),
   );
-  return { results };
+  const roots = results.filter(({ error }) => error === null).map(({ id }) => Number(id));
+  return { results, revived: withDependents ? await revivedWith(store, roots, since) : [] };
 }
 
 export async function rerun(context: Context, params: unknown): Promise<Result<typeof Rerun>> {
   const given = fields(params, 'the request', ['jobs']);
   const refs = validateRefs(given['jobs']);
-  const { ids, results } = await context.store.write((tx) => transitions.rerun(tx, refs));
+  const ids: number[] = [];
+  const results: JobResult[] = [];
+  for (let left = refs; left.length > 0;) {
+    const part = left;
+    const step = await context.store.write((tx) => transitions.rerun(tx, part));
+    ids.push(...step.ids);
+    results.push(...step.results);
+    left = step.more ? left.slice(step.results.length) : [];
+  }
   return { jobs: context.store.read((reader) => queries.jobs(reader, ids)), results };
 }
 
@@ -49,10 +61,9 @@ export async function bump(context: Context, params: unknown): Promise<Result<ty
     throw new LanewayError('INVALID_INPUT', 'neither a priority nor "now" is given', 'Use --priority N or --now.');
   }
   return {
-    results: await inBatches(context.store, { ids: jobs }, (tx, ids) => ({
-      ...transitions.bump(tx, { jobs: ids, priority, now }),
-      more: false,
-    })),
+    results: await inBatches(context.store, { ids: jobs }, (tx, ids) =>
+      transitions.bump(tx, { jobs: ids, priority, now }),
+    ),
   };
 }
 

@@ -219,10 +219,14 @@ export interface Transitions {
     tx: Tx,
     args: { selection: Selection; force: boolean; withDependents: boolean },
   ): { results: JobResult[]; more: boolean };
-  rerun(tx: Tx, jobs: JobRef[]): { ids: number[]; results: JobResult[] };
-  bump(tx: Tx, args: { jobs: JobRef[]; priority: number | null; now: boolean }): { results: JobResult[] };
-  /** Settle or release dependents left over by the row limit; true: call again. */
-  settle(tx: Tx): boolean;
+  /** With `more`, ask again with the jobs after the first `results.length`. So for `bump`. */
+  rerun(tx: Tx, jobs: JobRef[]): { ids: number[]; results: JobResult[]; more: boolean };
+  bump(
+    tx: Tx,
+    args: { jobs: JobRef[]; priority: number | null; now: boolean },
+  ): { results: JobResult[]; more: boolean };
+  /** Settle, release or bring back dependents left over by the row limit; true: call again. */
+  settle(tx: Tx, rows?: number): boolean;
   registerWorker(tx: Tx, worker: WorkerRegistration): void;
   /** Renew all leases of a worker in one statement. False: the worker's row is gone (reaped). */
   heartbeat(tx: Tx, workerId: string): boolean;
@@ -292,6 +296,7 @@ export interface Queries {
   attempt(r: Reader, jobId: number, number: number | null): Attempt | null;
   needs(r: Reader, jobId: number): Job[];
   neededBy(r: Reader, jobId: number): Job[];
+  /** Finished stages and durable sleeps, oldest first. */
   checkpoints(r: Reader, jobId: number): Checkpoint[];
   checkpointOutput(r: Reader, jobId: number, name: string): Uint8Array | null;
   env(r: Reader, jobId: number): Record<string, string>;

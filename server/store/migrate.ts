@@ -1,7 +1,7 @@
 /**
  * Versioned, forward-only migrations. `user_version` is the number of migrations applied; each one
- * is a file in `migrations/`, applied in one transaction together with its number, so that a
- * database is never between two schemas, however many processes open it at once.
+ * is a file in `migrations/`. Those that a database lacks are applied in one transaction together with
+ * their number, so that it is never between two schemas, however many processes open it at once.
  *
  * A worker of an older schema may be in the middle of a job: its next write would be refused. So a
  * migration waits a moment for such workers to leave, then refuses beside them.
@@ -18,7 +18,7 @@ import { whileBusy } from './busy.ts';
 import { statement } from './statements.ts';
 
 /** The schema this build speaks: the number of files in `migrations/`. */
-export const SCHEMA = 1;
+export const SCHEMA = 2;
 
 /** Beside this file in the source, and beside the bundle in `dist/`. */
 const FOLDER = path.join(import.meta.dirname, 'migrations');
@@ -89,7 +89,7 @@ interface Blocker {
   pid: number;
 }
 
-/** One migration in one transaction. Gives the live workers that stand in its way, else none. */
+/** All that is missing in one transaction. Gives the live workers that stand in its way, else none. */
 function step(
   db: Database,
   { clock, schema, texts, point }: { clock: Clock; schema: number; texts: string[]; point?: StorePoint },
@@ -98,16 +98,17 @@ function step(
   try {
     // Another process may have been here first.
     const found = schemaOf(db);
-    const sql = found < schema ? texts[found] : undefined;
-    const blockers = sql === undefined || found === 0 ? [] : liveWorkers(db, clock.now());
-    if (sql !== undefined && blockers.length === 0) {
-      db.exec(sql);
-      db.pragma(`user_version = ${found + 1}`);
+    const missing = texts.slice(found, schema);
+    const blockers = missing.length === 0 || found === 0 ? [] : liveWorkers(db, clock.now());
+    const applies = missing.length > 0 && blockers.length === 0;
+    if (applies) {
+      for (const sql of missing) db.exec(sql);
+      db.pragma(`user_version = ${found + missing.length}`);
       if (found === 0) db.prepare(`INSERT INTO meta (key, value) VALUES ('instance', ?)`).run(randomUUID());
       point?.('migrate:before');
     }
     db.exec('COMMIT');
-    if (sql !== undefined && blockers.length === 0) point?.('migrate:after');
+    if (applies) point?.('migrate:after');
     return blockers;
   } catch (error) {
     if (db.inTransaction) db.exec('ROLLBACK');

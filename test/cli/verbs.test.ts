@@ -107,8 +107,13 @@ describe('verbs over several jobs', () => {
     await box.json(['pause', 'default']);
     assert.deepEqual(await box.json(['retry', String(need), '--with-dependents']), {
       results: [{ id: need, state: 'queued', error: null }],
+      revived: [{ id: dependent + 1, state: 'blocked', rerunOf: dependent }],
     });
-    await reach(box, dependent, 'blocked');
+    await box.json(['resume', 'default']);
+    await reach(box, need, 'dead');
+    await box.json(['pause', 'default']);
+    const { stdout } = await box.lane(['retry', String(need), '--with-dependents']);
+    assert.match(stdout, new RegExp(`^${need}  queued\n${dependent + 2}  blocked  rerun of ${dependent + 1}\n$`));
   });
 
   it('retry --all tells of a dead job that cannot be retried', async (t) => {

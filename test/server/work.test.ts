@@ -179,7 +179,10 @@ describe('inside a job', () => {
     }
     assert.deepEqual(
       (await queue.request(P.Show, { job: id })).checkpoints.map(({ name, bytes }) => [name, bytes]),
-      [['build', 2]],
+      [
+        ['build', 2],
+        ['nap', 0],
+      ],
     );
   });
 });

@@ -9,8 +9,8 @@ import { add, addOne, assertSound, claim, eventsOf, finish, openTemp, register, 
 async function die(store: Store): Promise<void> {
   await finish(store, (await claim(store))[0] as Claimed, { exitCode: 1 });
 }
-const retry = (store: Store, id: number, withDependents = false): Promise<ReturnType<typeof transitions.retry>> =>
-  store.write((tx) => transitions.retry(tx, { selection: { ids: [id] }, force: false, withDependents }));
+const retry = (store: Store, id: number): Promise<ReturnType<typeof transitions.retry>> =>
+  store.write((tx) => transitions.retry(tx, { selection: { ids: [id] }, force: false, withDependents: false }));
 const states = (store: Store, ids: number[]): (string | null)[] => ids.map((id) => stateOf(store, id));
 
 test('each policy settles in its way, along the whole chain, and says by whom', async (t) => {
@@ -94,30 +94,6 @@ test('a retried job waits again for a need that is dead, runs when that is done,
   assert.deepEqual([refused?.state, refused?.error?.code], ['dead', 'CONFLICT']);
   assert.match(refused?.error?.hint ?? '', /rerun/);
   assert.ok(other);
-  assertSound(store);
-});
-
-test('withDependents revives all that a death had settled, and nothing that was cancelled by a person', async (t) => {
-  const { store } = await openTemp(t);
-  await register(store);
-  const ids = await add(
-    store,
-    {},
-    { needs: [{ line: 1 }] },
-    { needs: [{ line: 2 }], onNeedFailure: 'dead' },
-    { needs: [{ line: 1 }] },
-    { needs: [{ line: 1 }], key: 'k' },
-  );
-  await store.write((tx) => transitions.cancel(tx, { ids: [4] }));
-  await die(store);
-  const holder = await addOne(store, { key: 'k' });
-  await retry(store, 1, true);
-  // 5 stays ended: its key has another holder.
-  assert.deepEqual(states(store, ids), ['queued', 'blocked', 'blocked', 'canceled', 'canceled']);
-  assert.equal(stateOf(store, holder), 'queued');
-  assertSound(store);
-  await die(store);
-  assert.deepEqual(states(store, ids).slice(0, 3), ['dead', 'canceled', 'dead']);
   assertSound(store);
 });
 

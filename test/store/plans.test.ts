@@ -25,6 +25,7 @@ const SMALL = new Set([
   'json_each',
   'wanted',
   'settlements',
+  'revivals',
   'CONSTANT',
 ]);
 /** Partial indexes that hold the running only. */
@@ -181,6 +182,12 @@ test('finishing, settling, heartbeats and pruning scan nothing', async (t) => {
   assertNoScan(await writePlans(store, (tx) => transitions.heartbeat(tx, 'w1')));
   assertNoScan(await writePlans(store, (tx) => transitions.finish(tx, owner, end())));
   assertNoScan(await writePlans(store, (tx) => transitions.settle(tx)));
+  const need = await addOne(store, { lane: 'z' });
+  await add(store, { needs: [need] }, { needs: [need], onNeedFailure: 'dead' });
+  const [dying] = await claim(store, { lanes: ['z'] });
+  await finish(store, dying!, { exitCode: 1 });
+  const revival = { selection: { ids: [need] }, force: false, withDependents: true };
+  assertNoScan(await writePlans(store, (tx) => transitions.retry(tx, revival)));
   for (const overBytes of [null, 0]) {
     const args = { before: 1e15, states: [...STATE_FILTERS], maxJobs: 1, overBytes };
     const plans = await writePlans(store, (tx) => transitions.prune(tx, args));

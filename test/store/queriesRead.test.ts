@@ -350,14 +350,24 @@ test('a worker that shows no life for a lease is none that a job waits for', asy
   assert.equal(reason(), 'no worker');
 });
 
-test('checkpoints are the stages that ended; sleeps are none', async (t) => {
+test('checkpoints are the stages that ended, and the sleeps', async (t) => {
   const { store } = await openTemp(t);
   const id = await addOne(store);
   raw(store).exec(`INSERT INTO checkpoints (job_id, name, kind, attempt, at, stdout, until) VALUES
     (1, 'build', 'stage', 1, 1000, x'616263ff', NULL), (1, 'nap', 'sleep', 1, 0, NULL, 5)`);
   assert.deepEqual(
     store.read((r) => queries.checkpoints(r, id)),
-    [{ name: 'build', attempt: 1, at: '1970-01-01T00:00:01.000Z', bytes: 4 }],
+    [
+      {
+        name: 'nap',
+        attempt: 1,
+        at: '1970-01-01T00:00:00.000Z',
+        bytes: 0,
+        kind: 'sleep',
+        until: '1970-01-01T00:00:00.005Z',
+      },
+      { name: 'build', attempt: 1, at: '1970-01-01T00:00:01.000Z', bytes: 4, kind: 'stage', until: null },
+    ],
   );
   assert.deepEqual([...(store.read((r) => queries.checkpointOutput(r, id, 'build')) ?? [])], [97, 98, 99, 255]);
   assert.equal(

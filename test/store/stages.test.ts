@@ -49,10 +49,14 @@ test('a durable sleep: recorded, slept without spending a budget, over on the ne
     settleMore: false,
   });
   assert.deepEqual(await claim(store), []);
+  const listed = () => store.read((r) => queries.checkpoints(r, id));
+  const nothing = { name: 'nap', attempt: 1, at: new Date(until - 10_000).toISOString(), bytes: 0, kind: 'sleep' };
+  assert.deepEqual(listed(), [{ ...nothing, until: new Date(until).toISOString() }]);
   clock.advance(2000);
   await store.write((tx) => transitions.bump(tx, { jobs: [id], priority: null, now: true }));
   const [second] = (await claim(store)) as [Claimed];
   assert.equal((await nap(second)).elapsed, true);
+  assert.deepEqual(listed(), [{ ...nothing, until: new Date(clock.now()).toISOString() }], 'resumed early');
   // Without a sleep of its own, this run's failure is one.
   assert.equal((await finish(store, second, { exitCode: 1 })).applied, true);
   assert.deepEqual([stateOf(store, id), view(store, id)['failures']], ['dead', 1]);
@@ -70,7 +74,13 @@ test('a sleep that a crash cut short is slept on', async (t) => {
   clock.advance(2000);
   const [second] = (await claim(store)) as [Claimed];
   assert.deepEqual(await store.write((tx) => transitions.sleep(tx, second, 'nap', 60_000)), { elapsed: false, until });
+  assert.equal(store.read((r) => queries.checkpoints(r, 1)).length, 1);
   assert.equal((await store.write((tx) => transitions.finish(tx, second, end()))).applied, true);
   assert.equal(stateOf(store, 1), 'done');
+  assert.deepEqual(
+    store.read((r) => queries.checkpoints(r, 1)),
+    [],
+    'never slept',
+  );
   assertSound(store);
 });

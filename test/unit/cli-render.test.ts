@@ -164,7 +164,10 @@ describe('one job', () => {
         ],
         needs: [sampleJob({ id: 3, state: 'done', phase: 'done' })],
         neededBy: [sampleJob({ id: 14, state: 'canceled', phase: 'canceled', label: 'deploy' })],
-        checkpoints: [{ name: 'fetch', attempt: 1, at: ago(119_000), bytes: 2048 }],
+        checkpoints: [
+          { name: 'fetch', attempt: 1, at: ago(119_000), bytes: 2048, kind: 'stage', until: null },
+          { name: 'settle', attempt: 1, at: ago(100_000), bytes: 0, kind: 'sleep', until: ago(90_000) },
+        ],
         env: { B: '2', A: '1\n' },
         history: [
           sampleEvent(),
@@ -200,7 +203,8 @@ describe('one job', () => {
   └─ 14  ⊘ canceled  deploy
 
   Stages
-  └─ fetch  attempt 1, 2.0 KiB, 1 m ago
+  ├─ fetch  attempt 1, 2.0 KiB, 1 m ago
+  └─ settle  attempt 1, slept, resumed 1 m ago (…)
 
   History
   ├─ added  3 m ago

@@ -1,7 +1,7 @@
 /** Lists of jobs, and the results of verbs that take several. */
 import { sayCount } from '../../../shared/format.ts';
 import type { Job } from '../../../shared/job.ts';
-import type { JobResult } from '../../../shared/protocol.ts';
+import type { JobResult, Revived } from '../../../shared/protocol.ts';
 import { escapeControls } from '../../../shared/text.ts';
 import { table, type Column } from './table.ts';
 import { paint, type View } from './view.ts';
@@ -71,4 +71,15 @@ export function resultLines(
   if (results.length === 0) out.push('No jobs match.');
   else if (out.length > 20) out.push(sayCount(out.length, 'job'));
   return { out, errors };
+}
+
+/** What came back with the jobs that a retry names: `8  blocked  rerun of 5`. The first of many, and how many more. */
+export function revivedLines(revived: readonly Revived[], view: View): string[] {
+  const shown = revived.slice(0, 20).map(({ id, state, rerunOf }) => {
+    const how = rerunOf === null ? 'brought back' : `rerun of ${rerunOf}`;
+    return `${paint(view, 'bold', String(id))}  ${state ?? 'gone'}  ${how}`;
+  });
+  const more = revived.length - shown.length;
+  if (more > 0) shown.push(`and ${sayCount(more, 'job')} more brought back with them`);
+  return shown;
 }

@@ -42,9 +42,7 @@ export function showJob(shown: Shown, view: View): string[] {
   );
   section(
     'Stages',
-    shown.checkpoints.map(({ name, attempt, bytes, at }) => ({
-      text: `${escapeControls(name)}  attempt ${attempt}, ${sayBytes(bytes)}, ${sayMoment(at, view.now)}`,
-    })),
+    shown.checkpoints.map((stage) => ({ text: stageText(stage, view) })),
   );
   section('History', historyOf(shown, view));
   if (shown.env !== null) {
@@ -54,6 +52,16 @@ export function showJob(shown: Shown, view: View): string[] {
     }
   }
   return lines;
+}
+
+function stageText({ name, attempt, bytes, at, until }: Checkpoint, view: View): string {
+  const what = until === null ? `${sayBytes(bytes)}, ${sayMoment(at, view.now)}` : sleepText(until, view);
+  return `${escapeControls(name)}  attempt ${attempt}, ${what}`;
+}
+
+function sleepText(until: string, view: View): string {
+  const verb = Date.parse(until) > view.now ? 'sleeps, resumes' : 'slept, resumed';
+  return `${verb} ${sayMoment(until, view.now)} (${sayTime(until)})`;
 }
 
 function factsOf(job: Job, view: View): [string, string | null][] {

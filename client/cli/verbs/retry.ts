@@ -16,7 +16,7 @@ export default verb({
     lane: laneFlag('Of those, only jobs of this lane'),
     tag: tagFlag('Of those, only jobs with this tag; repeatable'),
     force: toggle('Stop a running attempt first, with its grace, then run the job again'),
-    withDependents: toggle('Also bring back the jobs that its death had settled'),
+    withDependents: toggle('Also bring back what its death had settled: dead jobs themselves, canceled ones as reruns'),
   },
   examples: [
     { line: 'lane retry 12', says: 'One dead job' },
@@ -26,15 +26,13 @@ export default verb({
   ],
   async run(context, { flags, words }) {
     const selection = selectionOf(words, flags, 'retry');
-    const { results } = await context.request(Retry, {
-      selection,
-      force: flags.force,
-      withDependents: flags.withDependents,
-    });
+    const { force, withDependents } = flags;
+    const { results, revived } = await context.request(Retry, { selection, force, withDependents });
     return finish(
       context,
       results.map(({ id, state, error }) => ({ id, state, error })),
       ({ state }) => (state === 'running' ? 'is being stopped, then runs again' : (state ?? '')),
+      withDependents ? { revived } : {},
     );
   },
 });

@@ -10,7 +10,9 @@ export default verb({
   name: 'show',
   summary: 'Show everything about one job',
   usage: ['lane show ID'],
-  details: ['Facts, what it needs and who needs it, finished stages, and each attempt with its events and log files.'],
+  details: [
+    'Facts, what it needs and who needs it, finished stages and sleeps, and each attempt with its events and log files.',
+  ],
   flags: { env: toggle('Also the values of its environment, as captured when it was added') },
   examples: [
     { line: 'lane show 12', says: 'The job 12' },

@@ -302,10 +302,21 @@ function describeAttempt(node: AttemptNode, now: number): Shown {
 }
 
 function describeStage(stage: Checkpoint, now: number): Shown {
+  if (stage.until !== null) return describeSleep(stage.name, stage.until, now);
   return {
     ...plain(escapeControls(stage.name), ['stage']),
     description: `finished ${sayMoment(stage.at, now)} · ${sayBytes(stage.bytes)}`,
     icon: { id: 'check', color: 'testing.iconPassed' },
     spoken: `stage ${escapeControls(stage.name)}, finished ${sayMoment(stage.at, now)}`,
+  };
+}
+
+function describeSleep(name: string, until: string, now: number): Shown {
+  const description = `${Date.parse(until) > now ? 'sleeps, resumes' : 'slept, resumed'} ${sayMoment(until, now)}`;
+  return {
+    ...plain(escapeControls(name), ['stage']),
+    description,
+    icon: { id: 'watch', color: null },
+    spoken: `sleep ${escapeControls(name)}, ${description}`,
   };
 }

@@ -56,9 +56,14 @@ function files(r: Reader): Finding {
 
 function settlements(r: Reader): Finding {
   const left = one(r, 'SELECT count(*) AS n FROM settlements');
-  return left === 0
+  if (left > 0)
+    return { warn: `the dependents of ${left} ended ${left === 1 ? 'job are' : 'jobs are'} still to be settled` };
+  const revivals = one(r, 'SELECT count(*) AS n FROM revivals');
+  return revivals === 0
     ? null
-    : { warn: `the dependents of ${left} ended ${left === 1 ? 'job are' : 'jobs are'} still to be settled` };
+    : {
+        warn: `the dependents of ${revivals} retried ${revivals === 1 ? 'job are' : 'jobs are'} still to be brought back`,
+      };
 }
 
 function integrity(r: Reader): Finding {

@@ -21,11 +21,9 @@ export interface Standing {
   at: JobState | 'start' | 'closing' | 'pruned';
   /** The newest attempt's number. */
   attempt: number;
-  /** It was settled by how a prerequisite ended: a revived prerequisite may take it along. */
-  settled: boolean;
 }
 
-export const START: Readonly<Standing> = { at: 'start', attempt: 0, settled: false };
+export const START: Readonly<Standing> = { at: 'start', attempt: 0 };
 
 /** Where the event leads, or in words why it cannot stand here. */
 export function follow(from: Readonly<Standing>, event: PathEvent): Standing | string {
@@ -97,7 +95,7 @@ function words(at: Standing['at']): string {
 /** Into the state that the event names. */
 function enter(from: Readonly<Standing>, event: PathEvent): Standing | string {
   const state = event.detail['state'];
-  if (state === 'queued' || state === 'blocked') return { ...from, at: state, settled: false };
+  if (state === 'queued' || state === 'blocked') return { ...from, at: state };
   return `${event.type} leads to no state`;
 }
 
@@ -107,7 +105,7 @@ function open(from: Readonly<Standing>, event: PathEvent): Standing | string {
 }
 
 function retried(from: Readonly<Standing>, event: PathEvent): Standing | string {
-  const { automatic, because, forced, withNeed } = event.detail;
+  const { automatic, because, forced } = event.detail;
   switch (from.at) {
     case 'closing':
       return enter(from, event);
@@ -119,12 +117,9 @@ function retried(from: Readonly<Standing>, event: PathEvent): Standing | string 
       return because === 'machine_trouble' || because === 'stopped' || forced === true
         ? enter(from, event)
         : 'retried cannot follow while running, unless nothing was spent or it was forced';
-    case 'canceled':
-      return from.settled && withNeed !== undefined
-        ? enter(from, event)
-        : 'a canceled job is retried only together with the prerequisite that settled it';
     case 'start':
     case 'blocked':
+    case 'canceled':
     case 'done':
     case 'pruned':
       return `retried cannot follow while ${words(from.at)}`;
@@ -134,10 +129,8 @@ function retried(from: Readonly<Standing>, event: PathEvent): Standing | string 
 }
 
 function dead(from: Readonly<Standing>, event: PathEvent): Standing | string {
-  if (from.at !== 'blocked') return must(from, ['closing'], event) ?? { ...from, at: 'dead', settled: false };
-  return event.detail['reason'] === 'dependency'
-    ? { ...from, at: 'dead', settled: true }
-    : 'a blocked job dies only of a dependency';
+  if (from.at !== 'blocked') return must(from, ['closing'], event) ?? { ...from, at: 'dead' };
+  return event.detail['reason'] === 'dependency' ? { ...from, at: 'dead' } : 'a blocked job dies only of a dependency';
 }
 
 function canceled(from: Readonly<Standing>, event: PathEvent): Standing | string {
@@ -147,5 +140,5 @@ function canceled(from: Readonly<Standing>, event: PathEvent): Standing | string
   if (event.detail['from'] !== place) return `canceled says from ${String(event.detail['from'])} while ${place}`;
   const settled = event.detail['reason'] === 'dependency';
   if (settled && place !== 'blocked') return `a ${place} job is not canceled for a dependency`;
-  return { ...from, at: 'canceled', settled };
+  return { ...from, at: 'canceled' };
 }

@@ -23,13 +23,23 @@ export function attempt(r: Reader, jobId: number, number: number | null): Attemp
   return row === undefined ? null : toAttempt(row);
 }
 
-/** The stages that ran to their end, oldest first. Sleeps are none. */
+interface StageRow {
+  name: string;
+  attempt: number;
+  at: number;
+  bytes: number;
+  kind: 'stage' | 'sleep';
+  until: number | null;
+}
+
+/** Stages that ran to their end and durable sleeps, oldest first. A sleep that an ended job never slept is none. */
 export function checkpoints(r: Reader, jobId: number): Checkpoint[] {
-  const sql = `SELECT name, attempt, at, length(stdout) AS bytes FROM checkpoints
-    WHERE job_id = ? AND kind = 'stage' ORDER BY at, name`;
-  return statement<{ name: string; attempt: number; at: number; bytes: number }>(r.db, sql)
+  const sql = `SELECT name, attempt, at, coalesce(length(stdout), 0) AS bytes, kind, until FROM checkpoints
+    WHERE job_id = ? AND (kind = 'stage' OR slept = 1 OR EXISTS (SELECT 1 FROM job_runtime r WHERE r.job_id = checkpoints.job_id))
+    ORDER BY at, name`;
+  return statement<StageRow>(r.db, sql)
     .all(jobId)
-    .map((row) => ({ name: row.name, attempt: row.attempt, at: iso(row.at), bytes: row.bytes }));
+    .map((row) => ({ ...row, at: iso(row.at), until: row.until === null ? null : iso(row.until) }));
 }
 
 /** The stored stdout of a stage; null when it has not run to its end. */

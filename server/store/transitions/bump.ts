@@ -1,4 +1,5 @@
 /** bump: another priority for a waiting job, or its delay cut short. Nothing else of a job can be edited. */
+import { MAX_TRANSITION_ROWS } from '../../../shared/limits.ts';
 import type { JobRef, JobResult } from '../../../shared/protocol.ts';
 import type { Tx } from '../api.ts';
 import { statement } from '../statements.ts';
@@ -7,11 +8,16 @@ import { nextStamp, refreshHead } from './heads.ts';
 import { liveRow } from './live.ts';
 import { conflict, stateOf, tryJob } from './results.ts';
 
+/** Rows that one job costs: live row, event, lane. */
+const STEP = Math.floor(MAX_TRANSITION_ROWS / 3);
+
+/** The first of the jobs, as many as one transaction may touch; `more` as in cancel. */
 export function bump(
   tx: Tx,
   { jobs, priority, now }: { jobs: JobRef[]; priority: number | null; now: boolean },
-): { results: JobResult[] } {
-  return { results: jobs.map((ref) => tryJob(tx, ref, {}, (id) => bumpOne(tx, id, priority, now))) };
+): { results: JobResult[]; more: boolean } {
+  const results = jobs.slice(0, STEP).map((ref) => tryJob(tx, ref, {}, (id) => bumpOne(tx, id, priority, now)));
+  return { results, more: jobs.length > STEP };
 }
 
 function bumpOne(tx: Tx, jobId: number, priority: number | null, now: boolean): object {

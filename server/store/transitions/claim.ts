@@ -1,11 +1,14 @@
 /** claim: give due jobs to a worker, in claim order, as many as it asked for. */
 import { LanewayError } from '../../../shared/errors.ts';
-import { LEASE_MS, MAX_SLOTS } from '../../../shared/limits.ts';
+import { LEASE_MS, MAX_SLOTS, MAX_TRANSITION_ROWS } from '../../../shared/limits.ts';
 import type { Claimed, Tx } from '../api.ts';
 import { statement } from '../statements.ts';
 import { settle } from './dependents.ts';
 import { record } from './events.ts';
 import { promoteDue, refreshHead } from './heads.ts';
+
+/** Part of a transaction's rows: the due jobs that it notes, and those it claims, cost theirs. */
+const SETTLE_ROWS = MAX_TRANSITION_ROWS / 2;
 
 interface Head {
   name: string;
@@ -29,7 +32,7 @@ export function claim(
     );
   }
   // Whoever claims also carries on what a large cascade left over.
-  settle(tx);
+  settle(tx, SETTLE_ROWS);
   promoteDue(tx);
   const claimed: Claimed[] = [];
   while (claimed.length < args.limit) {

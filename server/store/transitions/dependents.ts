@@ -11,6 +11,7 @@ import { statement } from '../statements.ts';
 import { record } from './events.ts';
 import { refreshHead } from './heads.ts';
 import { endJob, liveRow, outcomeState } from './live.ts';
+import { anyRevival, reviveSome } from './revivals.ts';
 
 /** Rows that one dependent may cost: its need, its live row, its outcome, its event, its own settlement. */
 const ROWS_EACH = 5;
@@ -48,20 +49,20 @@ export function settleDependents(tx: Tx, ended: number[], rows: number = MAX_TRA
   return work.length > 0;
 }
 
-/** One more step of what an earlier transaction left over. True: call again. */
-export function settle(tx: Tx): boolean {
+/** One more step of what an earlier transaction left over, within a limit of rows. True: call again. */
+export function settle(tx: Tx, rows: number = MAX_TRANSITION_ROWS): boolean {
   const pending = statement<{ job_id: number }>(
     tx.db,
     `SELECT job_id FROM settlements ORDER BY job_id LIMIT ${RESUME}`,
   ).all();
-  if (pending.length === 0) return false;
+  if (pending.length === 0) return reviveSome(tx, rows);
   for (const { job_id: id } of pending) statement(tx.db, 'DELETE FROM settlements WHERE job_id = ?').run(id);
   const more = settleDependents(
     tx,
     pending.map((row) => row.job_id),
-    MAX_TRANSITION_ROWS - 2 * RESUME,
+    rows - 2 * RESUME,
   );
-  return more || pending.length === RESUME;
+  return more || pending.length === RESUME || anyRevival(tx);
 }
 
 /** End a blocked job because of how its prerequisite ended. */

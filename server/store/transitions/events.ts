@@ -32,6 +32,8 @@ export interface Details {
     nextRunAt?: Timestamp;
     needs?: number[];
     rerunOf?: number;
+    /** A rerun in the place of a canceled job: brought back together with this prerequisite. */
+    withNeed?: number;
   };
   /** The prerequisite whose end released it. */
   released: { need: number };

@@ -161,11 +161,10 @@ function requeue(
     case 'asleep':
       place.due = 0;
       place.at = next.until;
-      // It slept: whenever the job runs again, even earlier by a person's wish, this sleep is over.
-      statement(
-        tx.db,
-        `UPDATE checkpoints SET until = min(until, ?) WHERE job_id = ? AND name = ? AND kind = 'sleep'`,
-      ).run(tx.now, row.job_id, next.name);
+      statement(tx.db, `UPDATE checkpoints SET slept = 1 WHERE job_id = ? AND name = ? AND kind = 'sleep'`).run(
+        row.job_id,
+        next.name,
+      );
       record(tx, 'slept', owner, { name: next.name, until: iso(next.until) });
       break;
   }

@@ -14,6 +14,8 @@
  *   ─────────  ────────────  ────────────────────────────────────────────  ─────────  ──────────────────────────
  *   –          add, rerun    every need is done, or there are none         queued     added
  *   –          add           a need is not done                            blocked    added
+ *   –          retry         in the place of a canceled job, with its need queued,    added
+ *                                                                          blocked
  *   –          add           a need has ended badly already                canceled,  added, canceled | dead
  *                                                                          dead
  *   blocked    (dependents)  the last need is done, or counts as done      queued     released
@@ -43,7 +45,6 @@
  *   running    closeReaped   no crashes left                               dead       reaped, dead
  *   dead       retry         its needs are done (or not yet: blocked)      queued,    retried
  *                                                                          blocked
- *   canceled   retry         by a need, and together with that need        blocked    retried
  *   ended      prune                                                       –          pruned
  *
  * `done`, `dead` and `canceled` end in `endJob` (live.ts), and every end settles its dependents, in

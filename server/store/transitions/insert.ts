@@ -19,6 +19,8 @@ export interface NewJob extends JobIdentity {
   needs: { id: number; satisfied: boolean }[];
   /** It is settled in this very transaction: its key is free again for the next job. */
   settled: boolean;
+  /** The need that brought it back, as a rerun of what that need's end had settled. */
+  withNeed?: number;
 }
 
 const JOBS = `INSERT INTO jobs (id, lane, argv, cwd, label, tags, max_retries, max_crashes, retry_delay_ms,
@@ -81,6 +83,7 @@ function addedDetail(job: NewJob): Details['added'] {
   if (job.due === 0) detail.nextRunAt = iso(job.next_run_at);
   if (job.needs.length > 0) detail.needs = job.needs.map((need) => need.id);
   if (job.rerun_of !== null) detail.rerunOf = job.rerun_of;
+  if (job.withNeed !== undefined) detail.withNeed = job.withNeed;
   return detail;
 }
 

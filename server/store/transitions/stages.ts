@@ -10,6 +10,7 @@ import { conflict } from './results.ts';
 interface Stored {
   kind: 'stage' | 'sleep';
   until: number | null;
+  slept: number;
 }
 
 /**
@@ -49,13 +50,16 @@ export function sleep(tx: Tx, owner: Owner, name: string, durationMs: number): {
   if (found?.kind === 'stage') {
     throw conflict(`${quoteValue(name)} of job ${owner.jobId} is a stage`, 'give the sleep a name of its own');
   }
-  const until = found?.until ?? tx.now + durationMs;
-  const elapsed = until <= tx.now;
+  const planned = found?.until ?? tx.now + durationMs;
+  // Slept, it is over whenever the job runs again: by its time, or earlier by a person's wish.
+  const elapsed = found?.slept === 1 || planned <= tx.now;
+  const until = elapsed ? Math.min(planned, tx.now) : planned;
   statement(
     tx.db,
-    `INSERT INTO checkpoints (job_id, name, kind, attempt, at, until, pending) VALUES (?, ?, 'sleep', ?, ?, ?, ?)
-     ON CONFLICT DO UPDATE SET pending = excluded.pending, attempt = excluded.attempt`,
-  ).run(owner.jobId, name, owner.attempt, tx.now, until, elapsed ? 0 : 1);
+    `INSERT INTO checkpoints (job_id, name, kind, attempt, at, until, pending, slept) VALUES (?, ?, 'sleep', ?, ?, ?, ?, ?)
+     ON CONFLICT DO UPDATE SET pending = excluded.pending, slept = excluded.slept, until = excluded.until,
+       attempt = iif(excluded.slept, attempt, excluded.attempt)`,
+  ).run(owner.jobId, name, owner.attempt, tx.now, until, elapsed ? 0 : 1, elapsed ? 1 : 0);
   return { elapsed, until };
 }
 
@@ -73,7 +77,7 @@ function mustOwn(tx: Tx, owner: Owner): void {
 }
 
 function stored(tx: Tx, owner: Owner, name: string): Stored | undefined {
-  return statement<Stored>(tx.db, 'SELECT kind, until FROM checkpoints WHERE job_id = ? AND name = ?').get(
+  return statement<Stored>(tx.db, 'SELECT kind, until, slept FROM checkpoints WHERE job_id = ? AND name = ?').get(
     owner.jobId,
     name,
   );

@@ -148,7 +148,11 @@ function nodes(): Node[] {
     { ...base, kind: 'group', group: 'dead', count: 1 },
     ...jobs.map((one): Node => ({ ...base, kind: 'job', job: one })),
     { ...base, kind: 'attempt', job: job(3), attempt: attempt(3, 1), stages: [] },
-    { ...base, kind: 'stage', stage: { name: 'build', attempt: 1, at: NOW.toString(), bytes: 1 } },
+    {
+      ...base,
+      kind: 'stage',
+      stage: { name: 'build', attempt: 1, at: NOW.toString(), bytes: 1, kind: 'stage', until: null },
+    },
     { ...base, kind: 'more', query: query! },
     { ...base, kind: 'note', text: 'n', trouble: true },
   ];

@@ -122,7 +122,18 @@ describe('a job in the tree', () => {
     const nodes: Node[] = [
       { kind: 'job', id: 'j', queue, job: one },
       { kind: 'attempt', id: 'a', queue, job: one, attempt: attempt(1, 1, { error: evil }), stages: [] },
-      { kind: 'stage', id: 's', queue, stage: { name: evil, attempt: 1, at: ago(1000), bytes: 1 } },
+      {
+        kind: 'stage',
+        id: 's',
+        queue,
+        stage: { name: evil, attempt: 1, at: ago(1000), bytes: 1, kind: 'stage', until: null },
+      },
+      {
+        kind: 'stage',
+        id: 't',
+        queue,
+        stage: { name: evil, attempt: 1, at: ago(1000), bytes: 0, kind: 'sleep', until: ago(1) },
+      },
       { kind: 'note', id: 'n', queue, text: evil, trouble: true },
       { kind: 'folder', id: 'f', queue: { ...queue, name: evil, root: evil } },
     ];
@@ -159,7 +170,7 @@ describe('lanes, groups and attempts in the tree', () => {
   });
 
   it('tells how an attempt ended, lists its stages, and opens its log on a click', () => {
-    const stage = { name: 'build', attempt: 1, at: ago(1000), bytes: 10 };
+    const stage = { name: 'build', attempt: 1, at: ago(1000), bytes: 10, kind: 'stage' as const, until: null };
     const ended = attempt(1, 1, { state: 'timed_out', failureReason: 'timeout', durationMs: 65_000 });
     const shown = describeNode({ kind: 'attempt', id: 'a', queue, job: job(1), attempt: ended, stages: [] }, NOW);
     assert.equal(shown.description, 'timed out · 1 m 5 s');
@@ -171,5 +182,10 @@ describe('lanes, groups and attempts in the tree', () => {
     assert.equal(running.description, 'running 5 s · 1 stage');
     assert.equal(running.spoken, 'attempt 1, running 5 s · 1 stage');
     assert.equal(running.fold, 'collapsed');
+    const nap = { ...stage, name: 'nap', bytes: 0, kind: 'sleep' as const };
+    const sleepUntil = (until: string) =>
+      describeNode({ kind: 'stage', id: 's', queue, stage: { ...nap, until } }, NOW);
+    assert.equal(sleepUntil(ago(-60_000)).description, 'sleeps, resumes in 1 m');
+    assert.equal(sleepUntil(ago(60_000)).spoken, 'sleep nap, slept, resumed 1 m ago');
   });
 });
