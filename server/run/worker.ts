@@ -23,7 +23,7 @@ import { createReaper, refuseForeign } from './reaper.ts';
 import { createScheduler } from './scheduler.ts';
 import { createSpawn } from './spawn.ts';
 import type { Spawn } from './spawn.ts';
-import { loadExeca, runTool } from './tool.ts';
+import { runTool } from './tool.ts';
 import { createTrouble } from './trouble.ts';
 
 export type { FinishedLine, WorkerHandle, WorkerOptions, WorkerPaths } from './contract.ts';
@@ -214,7 +214,7 @@ export function createWorker(options: WorkerOptions, parts: Partial<WorkerParts>
   }
 
   async function start(): Promise<void> {
-    const real = createSpawn(await loadExeca());
+    const real = await createSpawn(platform);
     spawn = parts.wrapSpawn?.(real) ?? real;
     refuseForeign(
       store.read((reader) => queries.runningAttempts(reader)),
