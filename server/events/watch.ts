@@ -1,17 +1,16 @@
 /**
  * When to look at `data_version`: often while somebody writes the database, hardly while nobody does,
  * so that an idle server sleeps. On Linux the system says that the database's log was written. That
- * is a little before the commit can be seen, so a written log means looking for a while, not once.
+ * is a little before the commit can be seen, so looks follow, each after twice the time of the one
+ * before: however slow the disk is, a commit is seen soon after it is there.
  */
 import { type FSWatcher, watch } from 'node:fs';
 import path from 'node:path';
 
 /** Milliseconds between two looks: other processes' commits are seen well within 100 ms. */
 export const WATCH_MS = 60;
-/** Looks in a row that see nothing before the system is left to say when to go on: longer than a slow sync. */
-const LOOKS = 10;
-/** Milliseconds between two looks while the system watches, should it have missed something. */
-const ASLEEP_MS = 1000;
+/** The most milliseconds between two looks while the system watches, should it have missed something. */
+const ASLEEP_MS = 2000;
 
 /**
  * Calls `look`, which answers whether it saw a change, until the returned function is called. Only the
@@ -21,43 +20,38 @@ export function watchDatabase(file: string, look: () => boolean, platform = proc
   const name = path.basename(file);
   let watcher: FSWatcher | null = null;
   let timer: NodeJS.Timeout | undefined;
-  let left = LOOKS;
 
-  const every = (ms: number, action: () => void): void => {
-    clearInterval(timer);
-    timer = setInterval(action, ms);
+  const lookAfter = (ms: number): void => {
+    clearTimeout(timer);
+    timer = setTimeout(() => {
+      if (look()) awake();
+      else lookAfter(isWatched() ? Math.min(2 * ms, ASLEEP_MS) : WATCH_MS);
+    }, ms);
     timer.unref();
   };
+  /** Whoever writes a lot is not listened to: the look that comes sees all of it. */
   const awake = (): void => {
     watcher?.close();
     watcher = null;
-    left = LOOKS;
-    every(WATCH_MS, () => {
-      if (look()) left = LOOKS;
-      else if (--left <= 0 && platform === 'linux') sleep();
-    });
+    lookAfter(WATCH_MS);
   };
-  const sleep = (): void => {
+  const isWatched = (): boolean => {
+    if (watcher !== null || platform !== 'linux') return watcher !== null;
     try {
       watcher = watch(path.dirname(file), { persistent: false }, (_event, changed) => {
         if (changed?.startsWith(name) ?? true) awake();
       });
       watcher.on('error', awake);
+      return true;
     } catch {
-      // No watches are left: as before, then.
-      left = LOOKS;
-      return;
+      // No watches are left.
+      return false;
     }
-    // What was written before the watch stood may only now be seen.
-    every(WATCH_MS, () => {
-      if (look()) awake();
-      else every(ASLEEP_MS, () => (look() ? awake() : undefined));
-    });
   };
 
   awake();
   return () => {
-    clearInterval(timer);
+    clearTimeout(timer);
     watcher?.close();
     watcher = null;
   };
