@@ -53,6 +53,11 @@ export const recordSleep: ServerModule['recordSleep'] = async (job, name, durati
   return (await import('./inJob.ts')).recordSleep(job, name, durationMs, { env: env(), clock });
 };
 
+export const killServer: ServerModule['killServer'] = async (options) => {
+  requireNode();
+  return (await import('./kill.ts')).killServer({ ...options, env: env(), clock });
+};
+
 export const workspacesList: ServerModule['workspacesList'] = async (options) => {
   requireNode();
   return (await import('./workspaces/registry.ts')).listWorkspaces({ ...options, clock });

@@ -55,9 +55,9 @@ export async function makeWorker(options: MakeWorkerOptions): Promise<WorkerHand
 }
 
 /** Tests alone shorten the heartbeat, and with it the lease of six. */
-function heartbeatOf(env: Env): { heartbeatMs: number; leaseMs: number } {
+export function heartbeatOf(env: Env): { heartbeatMs: number; leaseMs: number } {
   const given = Number(env['LANEWAY_TEST_HEARTBEAT_MS']);
-  const heartbeatMs = given > 0 ? given : HEARTBEAT_MS;
+  const heartbeatMs = given >= 1 && given <= HEARTBEAT_MS ? given : HEARTBEAT_MS;
   return { heartbeatMs, leaseMs: (LEASE_MS / HEARTBEAT_MS) * heartbeatMs };
 }
 

@@ -82,7 +82,7 @@ class Reader extends AbstractMessageReader implements MessageReader {
         for (const message of decoder.push(chunk)) {
           if (!isMessage(message)) throw new Error('sent JSON that is no message');
           this.#received(message);
-          callback(message);
+          callback(greetingWhole(message));
         }
       } catch (error) {
         // What follows cannot be told apart from what was garbled: this conversation is over.
@@ -114,6 +114,16 @@ class Writer extends AbstractMessageWriter implements MessageWriter {
   end(): void {
     this.#socket.end();
   }
+}
+
+/** The library looks into a greeting's capabilities, which nobody here has need of: absent ones are none. */
+function greetingWhole(message: Message): Message {
+  const { method, params } = message as { method?: string; params?: unknown };
+  if (method !== 'initialize') return message;
+  const given = typeof params === 'object' && params !== null && !Array.isArray(params) ? params : {};
+  const { capabilities } = given as { capabilities?: unknown };
+  const whole = typeof capabilities === 'object' && capabilities !== null ? capabilities : {};
+  return { ...message, params: { ...given, capabilities: whole } } as Message;
 }
 
 /** What the library would not stumble over: an object whose ids and parameters have the right types. */

@@ -267,6 +267,6 @@ function notAnswering(): LanewayError {
   return new LanewayError(
     'ENVIRONMENT',
     `The server does not answer (waited ${WELCOME_MS / 1000} s)`,
-    'See "lane server logs". With --direct the command works without a server.',
+    'End it with "lane server stop --force", or see "lane server logs". With --direct the command works without it.',
   );
 }

@@ -51,6 +51,11 @@ export interface ServerModule {
   writeCheckpoint(job: InJob, name: string, stdout: Uint8Array): Promise<void>;
   /** Record a durable sleep; `elapsed` when it is over and the job may go on. */
   recordSleep(job: InJob, name: string, durationMs: number): Promise<{ elapsed: boolean; until: number }>;
+  /**
+   * Kill the queue's server, for one that does not answer; resolves when it is gone. Null: none runs.
+   * Throws ENVIRONMENT when it cannot be told for sure which process it is.
+   */
+  killServer(options: { workspace: string }): Promise<{ pid: number } | null>;
   /** Every workspace that has a queue under the state home, by path. Starts no server. */
   workspacesList(options: { env: Env }): Promise<Workspace[]>;
   /**

@@ -29,30 +29,62 @@ const OTHER_NAMES: Readonly<Record<string, string>> = { queue: 'lane', tags: 'ta
  * @param file a path, or `-` for stdin
  * @throws LanewayError INVALID_INPUT, ENVIRONMENT when the file cannot be read
  */
-export function readBatch(file: string, flags: JobFlags, context: BatchContext): AddRequest[] {
-  return parseBatch(file === '-' ? readStdin() : readFile(file), flags, context);
+export function readBatch(file: string, flags: JobFlags, context: BatchContext): Batch {
+  const text = file === '-' ? readStdin() : readFile(file);
+  return { jobs: parseBatch(text, flags, context), lines: linesOf(text).map(({ number }) => number) };
+}
+
+export interface Batch {
+  jobs: AddRequest[];
+  /** The line of each job, from 1. */
+  lines: number[];
+}
+
+/** What the server says of its Nth job, said of the line that holds it. */
+export function ofLine(error: unknown, { lines }: Batch): unknown {
+  if (!(error instanceof LanewayError)) return error;
+  const message = error.message.replace(/^line (\d+):/, (_, nth) => `line ${lines[Number(nth) - 1] ?? nth}:`);
+  return new LanewayError(error.code, message, error.hint);
+}
+
+/** The lines that hold something; a person counts the others too. */
+function linesOf(text: string): { line: string; number: number }[] {
+  return text
+    .replace(/^\ufeff/, '')
+    .split('\n')
+    .map((line, index) => ({ line, number: index + 1 }))
+    .filter(({ line }) => line.trim() !== '');
 }
 
 /** {@link readBatch} on text that was read already. */
 export function parseBatch(text: string, flags: JobFlags, context: BatchContext): AddRequest[] {
   if (flags.key !== null) throw invalid('--key names one job; --from queues several', 'Give "key" in the lines.');
-  const lines = text
-    .replace(/^\ufeff/, '')
-    .trimEnd()
-    .split('\n');
-  if (lines.length === 1 && lines[0]!.trim() === '')
-    throw invalid('The batch holds no job', 'Give one JSON object a line.');
+  const lines = linesOf(text);
+  if (lines.length === 0) throw invalid('The batch holds no job', 'Give one JSON object a line.');
   if (lines.length > MAX_BATCH) {
     throw invalid(`The batch holds ${lines.length} jobs, where ${MAX_BATCH} are allowed`, 'Split it.');
   }
-  return lines.map((line, index) => {
+  const places = new Map(lines.map(({ number }, index) => [number, index + 1]));
+  return lines.map(({ line, number }) => {
     try {
-      return parseLine(line, flags, context);
+      const request = parseLine(line, flags, context);
+      return request.needs ? { ...request, needs: request.needs.map((need) => placed(need, number, places)) } : request;
     } catch (error) {
       if (!(error instanceof LanewayError)) throw error;
-      throw new LanewayError(error.code, `Line ${index + 1}: ${error.message}`, error.hint);
+      throw new LanewayError(error.code, `Line ${number}: ${error.message}`, error.hint);
     }
   });
+}
+
+/** A line named as in the text, as the server counts: jobs. */
+function placed(need: Need, own: number, places: ReadonlyMap<number, number>): Need {
+  if (typeof need !== 'object') return need;
+  const line = need.line < own ? places.get(need.line) : undefined;
+  if (line !== undefined) return { line };
+  throw invalid(
+    need.line < own ? `needs: line ${need.line} holds no job` : `needs: line ${need.line} is no earlier line`,
+    'Name a line above this one.',
+  );
 }
 
 function parseLine(line: string, defaults: JobFlags, context: BatchContext): AddRequest {

@@ -62,6 +62,16 @@ describe('lane output', () => {
     assert.equal((await box.lane(['output', '3'])).stdout, '2\n');
   });
 
+  it('says of a job that has not started why it waits', async (t) => {
+    const box = sandbox(t);
+    await box.json(['add', '--after', '1h', '--', 'true']);
+    const { code, stdout, stderr } = await box.lane(['output', '1']);
+    assert.deepEqual([code, stdout], [0, '']);
+    assert.match(stderr, /^lane: job 1 has not started: due at 2/);
+    await box.json(['cancel', '1']);
+    assert.match((await box.lane(['output', '1'])).stderr, /^lane: job 1 has not started: it is canceled/);
+  });
+
   it('refuses what makes no sense', async (t) => {
     const box = sandbox(t);
     await ran(box, '--', 'true');

@@ -31,6 +31,23 @@ describe('lane run', () => {
     }
   });
 
+  it('inside a job refuses to wait for a slot that the job itself holds', async (t) => {
+    const box = sandbox(t);
+    const inner = (...words: string[]) => ['run', '--', 'lane', ...words, '--', 'echo', 'inner'];
+    for (const words of [['run'], ['add', '--wait']]) {
+      const { stdout, stderr } = await box.lane(inner(...words));
+      assert.match(
+        stdout + stderr,
+        /Job \d+ would wait for ever: it holds the only slot of lane default/,
+        words.join(' '),
+      );
+    }
+    assert.equal((await box.lane(inner('run', '--lane', 'other'))).stdout, 'inner\n');
+    assert.equal((await box.json<{ jobs: Job[] }>(['list', '--lane', 'default'])).jobs.length, 3, 'nothing was queued');
+    await box.json(['lanes', 'set', 'default', '--slots', '2']);
+    assert.equal((await box.lane(inner('run'))).stdout, 'inner\n');
+  });
+
   it('passes output through exactly, and with --split to two streams', async (t) => {
     const box = sandbox(t);
     const bytes = `process.stdout.write(Buffer.from([0xff, 0xfe, 0x0a, 0xc3]))`;

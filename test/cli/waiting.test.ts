@@ -40,7 +40,9 @@ describe('lane wait', () => {
 
     await add(box, '--', 'false');
     assert.equal((await box.lane(['wait', 'last'])).code, 6);
-    assert.equal((await box.lane(['wait', '--all'])).code, 0, 'nothing is live');
+    const nothing = await box.lane(['wait', '--all']);
+    assert.deepEqual([nothing.code, nothing.stdout], [0, '']);
+    assert.match(nothing.stderr, /^Nothing to wait for/);
     for (const [args, code] of [
       [['wait'], 1],
       [['wait', '--lane', 'a'], 1],
@@ -201,6 +203,25 @@ describe('lane server', () => {
       assert.equal((await box.lane(args)).code, 1, args.join(' '));
     }
     assert.match((await box.lane(['server', 'strat'])).stderr, /Did you mean start\?/);
+  });
+
+  it('is ended by --force also when it does not answer, and the next one takes up its jobs', async (t) => {
+    const box = sandbox(t);
+    const { id } = await add(box, '--', 'sleep', '600');
+    await waitFor(() => stateOf(box, id).then((state) => state === 'running'), { what: 'the job to run' });
+    const pid = box.serverPid();
+    assert.ok(pid);
+    process.kill(pid, 'SIGSTOP');
+    t.after(() => isAlive(pid) && process.kill(pid, 'SIGKILL'));
+    const stopped = await box.lane(['server', 'stop', '--force']);
+    assert.equal(stopped.code, 0, stopped.stderr);
+    assert.match(stopped.stderr, /does not answer: ending its process/);
+    assert.match(stopped.stdout, new RegExp(`pid ${pid}`));
+    assert.equal(isAlive(pid), false);
+    await waitFor(() => box.json<{ job: Job }>(['show', String(id)]).then(({ job }) => job.crashes === 1), {
+      what: 'the next server to take the job up',
+    });
+    await box.json(['cancel', String(id)]);
   });
 
   it('is replaced when it was killed, stale socket and all (C05)', async (t) => {

@@ -113,6 +113,12 @@ describe('a session', () => {
     for (const params of [[1, 2, 3], 'text', 7, null, { __proto__: null, extra: 1 }]) {
       await assert.rejects(mine.call('laneway/show', params), (error: Refusal) => error.code === 'INVALID_INPUT');
     }
+    for (const more of [{}, { capabilities: null }, null, [7]]) {
+      const again = (await mine.call('initialize', more)) as {
+        capabilities: { experimental: { laneway: { protocol: number } } };
+      };
+      assert.equal(again.capabilities.experimental.laneway.protocol, PROTOCOL, 'a second greeting is the first');
+    }
     assert.equal((await mine.request(ServerStatus, null)).pid, server.pid);
   });
 

@@ -4,8 +4,10 @@ import fs from 'node:fs';
 import test from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Store } from '../../server/store/api.ts';
+import { toStoreError } from '../../server/store/sqliteErrors.ts';
 import { loadSqlite } from '../../server/store/sqlite.ts';
 import * as transitions from '../../server/store/transitions/index.ts';
+import type { ErrorCode } from '../../shared/errors.ts';
 import { add, addOne, assertSound, CALLER, job, openTemp, stateOf } from './support.ts';
 
 const jobs = (store: Store): number =>
@@ -117,4 +119,23 @@ test('more calls than one transaction takes are all written, in order', async (t
     ids,
     Array.from({ length: 500 }, (_, n) => n + 1),
   );
+});
+
+test('what the file system refuses is the environment’s trouble, in words, and all else is ours', () => {
+  const cases: [string, ErrorCode, RegExp][] = [
+    ['ENOSPC', 'ENVIRONMENT', /disk is full, nothing was changed: .*queue\.db/],
+    ['SQLITE_FULL', 'ENVIRONMENT', /disk is full/],
+    ['EACCES', 'ENVIRONMENT', /cannot be opened: .*queue\.db/],
+    ['SQLITE_CANTOPEN', 'ENVIRONMENT', /cannot be opened/],
+    ['EROFS', 'ENVIRONMENT', /cannot be written/],
+    ['EMFILE', 'ENVIRONMENT', /out of memory or open files/],
+    ['EIO', 'ENVIRONMENT', /could not be read or written/],
+    ['SQLITE_CORRUPT', 'CORRUPT', /is damaged/],
+    ['EWHATEVER', 'INTERNAL', /no/],
+  ];
+  for (const [code, expected, words] of cases) {
+    const cause = Object.assign(new Error('no'), { code });
+    const error = toStoreError(cause, '/state/queue.db');
+    assert.deepEqual([error.code, words.test(error.message)], [expected, true], `${code}: ${error.message}`);
+  }
 });

@@ -15,7 +15,7 @@ import {
   whole,
   type Flags,
 } from '../../client/cli/args.ts';
-import { parseBatch } from '../../client/cli/batch.ts';
+import { ofLine, parseBatch } from '../../client/cli/batch.ts';
 import { wantsColour } from '../../client/cli/output.ts';
 import { progressText } from '../../client/cli/progress.ts';
 import { sayTime } from '../../shared/format.ts';
@@ -185,11 +185,24 @@ test('a batch means the same as flags, line by line, over their defaults', () =>
   ]);
 });
 
+test('blank lines are no jobs, but count as lines', () => {
+  const text = '\n{"argv":["a"]}\n \n{"argv":["b"],"needs":[{"line":2}]}\n';
+  assert.deepEqual(
+    parseBatch(text, flagsOf(), CONTEXT).map(({ needs }) => needs),
+    [undefined, [{ line: 1 }]],
+  );
+  const refused = ofLine(new LanewayError('INVALID_INPUT', 'line 2: cwd is gone', null), { jobs: [], lines: [2, 4] });
+  assert.equal((refused as LanewayError).message, 'line 4: cwd is gone');
+});
+
 test('a bad line is refused with its number', () => {
   const good = '{"argv":["true"]}';
   const cases: [string, RegExp][] = [
     [`${good}\nnope`, /^Line 2: not JSON/],
-    [`${good}\n\n${good}`, /^Line 2: not JSON/],
+    [`${good}\n\nnope`, /^Line 3: not JSON/],
+    [`${good}\n\n{"argv":["b"],"needs":{"line":2}}`, /^Line 3: needs: line 2 holds no job/],
+    [`${good}\n{"argv":["b"],"needs":{"line":2}}`, /^Line 2: needs: line 2 is no earlier line/],
+    [' \n', /holds no job/],
     ['[1]', /^Line 1: .* is no object/],
     ['{"argv":[]}', /^Line 1: "argv"/],
     ['{"argv":["a",1]}', /^Line 1: "argv"/],

@@ -1,6 +1,6 @@
 /** `lane add`: queue one job, or a batch. The hottest path of the whole command: it loads little. */
 import { sayLocally } from '../../../shared/format.ts';
-import type { Job } from '../../../shared/job.ts';
+import type { AddRequest, Job } from '../../../shared/job.ts';
 import { Add } from '../../../shared/protocol.ts';
 import { callerOf, JOB_FLAGS, requestOf } from '../addFlags.ts';
 import { invalid, text, toggle, type Parsed } from '../args.ts';
@@ -35,6 +35,7 @@ export default verb({
     if (args.flags.from !== null) return addBatch(context, args);
     const { follow, wait, cleanEnv } = args.flags;
     const request = requestOf(args, context);
+    if (wait || follow) await mayWait(context, [request]);
     const added = await context.request(
       Add,
       { jobs: [request], caller: callerOf(context, cleanEnv) },
@@ -55,16 +56,27 @@ export default verb({
   },
 });
 
+/** Inside a job only. */
+async function mayWait(context: Context, jobs: readonly AddRequest[]): Promise<void> {
+  if (context.env['LANEWAY_JOB_ID'] === undefined) return;
+  const { refuseOwnSlot } = await import('../ownSlot.ts');
+  await refuseOwnSlot(context, jobs);
+}
+
 async function addBatch(context: Context, args: Parsed<typeof FLAGS>): Promise<number> {
   if (args.rest !== null || args.words.length > 0 || args.flags.command !== null) {
     throw invalid('--from was given together with a command', 'Give one of the two.');
   }
   if (args.flags.follow)
     throw invalid('--follow shows one job; --from queues several', 'Use --wait, or "lane output".');
-  const { readBatch } = await import('../batch.ts');
-  const jobs = readBatch(args.flags.from ?? '-', args.flags, context);
+  const { ofLine, readBatch } = await import('../batch.ts');
+  const batch = readBatch(args.flags.from ?? '-', args.flags, context);
+  const { jobs } = batch;
+  if (args.flags.wait) await mayWait(context, jobs);
   const caller = callerOf(context, args.flags.cleanEnv);
-  const added = await context.request(Add, { jobs, caller }, { execute: args.flags.wait });
+  const added = await context.request(Add, { jobs, caller }, { execute: args.flags.wait }).catch((error: unknown) => {
+    throw ofLine(error, batch);
+  });
   const known = new Set(added.deduplicated).size;
   const fresh = added.jobs.length - known;
   const there = known > 0 ? `; ${known} ${known === 1 ? 'was' : 'were'} there already` : '';

@@ -1,6 +1,8 @@
 /** `lane output`: what an attempt wrote, as it is kept. */
+import { sayLocally } from '../../../shared/format.ts';
 import { DEFAULT_PAGE_BYTES, MAX_PAGE_BYTES } from '../../../shared/limits.ts';
 import { Output, Show, type OutputPage, type Stream } from '../../../shared/protocol.ts';
+import { escapeControls } from '../../../shared/text.ts';
 import { choice, invalid, parsed, parseWhole, toggle, whole, type Values } from '../args.ts';
 import { oneRef } from '../refs.ts';
 import { verb, type Context } from '../verb.ts';
@@ -44,25 +46,28 @@ export default verb({
     if (flags.follow) {
       if (flags.limit !== null) throw invalid('--limit and --follow exclude each other', 'Give one of the two.');
       await follow(context, flags, job);
-    } else if (context.json) await printPage(context, flags, job);
-    else await printAll(context, flags, job);
+      return 0;
+    }
+    const page = context.json ? await printPage(context, flags, job) : await printAll(context, flags, job);
+    if (page?.attempt === 0) await sayNotStarted(context, page.jobId);
     return 0;
   },
 });
 
 type Given = Values<typeof FLAGS>;
 
-async function printPage(context: Context, flags: Given, job: number | string): Promise<void> {
+async function printPage(context: Context, flags: Given, job: number | string): Promise<OutputPage> {
   const limit = flags.limit ?? DEFAULT_PAGE_BYTES;
   if (limit > MAX_PAGE_BYTES)
     throw invalid(`--limit: at most ${MAX_PAGE_BYTES} bytes fit into one JSON document`, 'Page with --offset.');
   const { attempt, stream, offset, tail, raw } = flags;
   const page = await context.request(Output, { job, attempt, stream, offset, tail, limit, raw });
   context.print(pageOf(atMost(page, limit)));
+  return page;
 }
 
-/** Page by page, so that a log of any size passes through little memory. */
-async function printAll(context: Context, flags: Given, job: number | string): Promise<void> {
+/** Page by page, so that a log of any size passes through little memory. Gives the last one. */
+async function printAll(context: Context, flags: Given, job: number | string): Promise<OutputPage | null> {
   let left = flags.limit ?? HUGE;
   const { stream, raw } = flags;
   let place = { job, attempt: flags.attempt, offset: flags.offset, tail: flags.tail };
@@ -73,9 +78,18 @@ async function printAll(context: Context, flags: Given, job: number | string): P
     if (end === HUGE) end = page.size;
     show(context, atMost(page, left), raw);
     left -= page.bytes;
-    if (page.bytes === 0 || page.offset + page.bytes >= end) return;
+    if (page.bytes === 0 || page.offset + page.bytes >= end) return page;
     place = { job: page.jobId, attempt: page.attempt, offset: page.offset + page.bytes, tail: null };
   }
+  return null;
+}
+
+/** Nothing printed could also mean that it wrote nothing. */
+async function sayNotStarted(context: Context, id: number): Promise<void> {
+  if (context.json) return;
+  const { job } = await context.request(Show, { job: id });
+  const why = job.waitReason === null ? `it is ${job.state}` : sayLocally(job.waitReason);
+  context.note(`lane: job ${id} has not started: ${escapeControls(why)}`);
 }
 
 async function follow(context: Context, flags: Given, ref: number | string): Promise<void> {

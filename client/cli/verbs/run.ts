@@ -4,6 +4,7 @@ import type { Job } from '../../../shared/job.ts';
 import { Add, Cancel, Show } from '../../../shared/protocol.ts';
 import { escapeControls } from '../../../shared/text.ts';
 import { callerOf, JOB_FLAGS, requestOf } from '../addFlags.ts';
+import { refuseOwnSlot } from '../ownSlot.ts';
 import { seeThrough } from '../seeThrough.ts';
 import { OutputClosed, verb, type Context } from '../verb.ts';
 
@@ -26,6 +27,7 @@ export default verb({
   ],
   async run(context, args) {
     const request = requestOf(args, context);
+    if (context.env['LANEWAY_JOB_ID'] !== undefined) await refuseOwnSlot(context, [request]);
     const added = await context.request(
       Add,
       { jobs: [request], caller: callerOf(context, args.flags.cleanEnv) },

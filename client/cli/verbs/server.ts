@@ -28,7 +28,7 @@ export default verb({
   subwords: WORDS,
   details: [
     'Other verbs start the server when they need it, and it ends by itself when idle.',
-    'Stopping takes no more jobs and waits for the running ones; --force stops them, and they wait to run again.',
+    'Stopping takes no more jobs and waits for the running ones; --force stops them, and they wait to run again. It also ends a server that does not answer any more.',
   ],
   flags: { force: toggle('Stop running jobs too; they are queued again') },
   examples: [
@@ -94,11 +94,14 @@ function absent(context: Context): Server {
 
 /** Returns once the server's process is gone, with its pid; null when none ran. */
 async function stop(context: Context, force: boolean): Promise<{ pid: number | null } | null> {
-  const connection = await reach(context);
+  const connection = await patiently(force, reach(context));
+  if (connection === SILENT) return kill(context);
   if (connection === null) return null;
   const { pid } = connection.welcome.server;
   try {
-    const { running } = await connection.request(ServerStop, { force });
+    const answer = await patiently(force, connection.request(ServerStop, { force }));
+    if (answer === SILENT) return kill(context);
+    const { running } = answer;
     if (running > 0) {
       context.note(
         force
@@ -110,11 +113,41 @@ async function stop(context: Context, force: boolean): Promise<{ pid: number | n
     // It was quicker than its answer.
     if (!(error instanceof ConnectionLost)) throw error;
   }
-  await connection.closed;
+  // A job's grace may be long: while the server answers, it is at work.
+  while ((await patiently(force, connection.closed)) === SILENT) {
+    const asked = ask(connection).catch(() => null);
+    if ((await patiently(force, asked)) === SILENT) return kill(context);
+  }
   for (;;) {
     if (pid === null || !exists(pid)) return { pid };
     await new Promise((resolve) => setTimeout(resolve, 10));
   }
+}
+
+/** Milliseconds without an answer after which `--force` takes a server for lost. */
+const SILENT_MS = 5000;
+const SILENT = Symbol('no answer');
+
+/** The answer, or with `force` the word that there was none in time. */
+async function patiently<T>(force: boolean, answer: Promise<T>): Promise<T | typeof SILENT> {
+  if (!force) return answer;
+  let timer: NodeJS.Timeout | undefined;
+  const silence = new Promise<typeof SILENT>((resolve) => {
+    timer = setTimeout(() => resolve(SILENT), SILENT_MS);
+  });
+  answer.catch(() => undefined);
+  try {
+    return await Promise.race([answer, silence]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+async function kill(context: Context): Promise<{ pid: number | null } | null> {
+  context.note(
+    'The server does not answer: ending its process. What it ran is stopped and queued again when a server starts.',
+  );
+  return context.server().killServer({ workspace: context.workspace });
 }
 
 /** A zombie is gone: whoever is process 1 here may never collect it. */

@@ -35,6 +35,7 @@ export default verb({
     const { any, timeout } = flags;
     const { jobs, timedOut } =
       ids.length === 0 ? { jobs: [], timedOut: false } : await waitJobs(context, ids, { any, timeoutMs: timeout });
+    if (ids.length === 0) context.note('Nothing to wait for: no such job is live.');
     if (context.json) context.print({ jobs, timedOut });
     else for (const job of jobs) context.out(`Job ${job.id} is ${job.state}\n`);
     if (timedOut) {
