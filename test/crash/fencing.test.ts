@@ -45,23 +45,29 @@ async function runsNext(queue: CrashQueue, worker: Victim): Promise<number> {
 
 describe('a worker that stood still', { skip, concurrency: 2 }, () => {
   const stays = 'exec sleep 600';
-  const instants: { point: PointName; first: string; when: string; startsLate?: boolean }[] = [
+  const instants: { point: PointName; first: string; when: string; startsLate?: boolean; once?: boolean }[] = [
     { point: 'claim:after', first: stays, when: 'between its claim and the start' },
     { point: 'spawn:before', first: stays, when: 'just before the start', startsLate: true },
     { point: 'started:after', first: stays, when: 'with the job running' },
     { point: 'exit:before-finish', first: 'exit 0', when: 'with the end of the job in its hands' },
+    // The schema itself refuses that a job with a running attempt ends, but not that it is queued again.
+    { point: 'exit:before-finish', first: 'exit 1', when: 'with a failure to be tried again in its hands', once: true },
   ];
-  for (const { point, first, when, startsLate = false } of instants) {
+  for (const { point, first, when, startsLate = false, once = false } of instants) {
     test(`${when} changes nothing when it wakes`, async (t) => {
       const queue = await crashQueue(t);
-      const worker = queue.lane(['--json', 'work', '--concurrency', '1'], {
+      // An attempt that did not count is none of those that --once allows.
+      const worker = queue.lane(['--json', 'work', '--concurrency', '1', ...(once ? ['--once'] : [])], {
         points: `${point}=pause`,
         heartbeatMs: HEARTBEAT_MS,
       });
       const [id = 0] = await queue.add(
-        queue.sh(`echo $$ >"$BOX/pid.$LANEWAY_ATTEMPT"
+        queue.sh(
+          `echo $$ >"$BOX/pid.$LANEWAY_ATTEMPT"
           [ "$LANEWAY_ATTEMPT" != 1 ] || ${first}
-          until [ -e "$BOX/go" ]; do sleep 0.02; done`),
+          until [ -e "$BOX/go" ]; do sleep 0.02; done`,
+          { maxRetries: 5 },
+        ),
       );
       await standsStill(worker);
       const server = queue.server({ heartbeatMs: HEARTBEAT_MS });
@@ -102,7 +108,8 @@ describe('a worker that stood still', { skip, concurrency: 2 }, () => {
       assert.ok((attempts[0]?.fence ?? 0) < (attempts[1]?.fence ?? 0));
       assert.ok(next > id);
       await queue.ends(server);
-      await queue.ends(worker);
+      if (once) await queue.gone(worker);
+      else await queue.ends(worker);
       await verify(queue);
     });
   }
