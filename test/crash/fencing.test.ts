@@ -114,6 +114,43 @@ describe('a worker that stood still', { skip, concurrency: 2 }, () => {
     });
   }
 
+  test('with all others, as on a machine that slept, is not taken for hung', async (t) => {
+    const queue = await crashQueue(t);
+    const options = { heartbeatMs: HEARTBEAT_MS };
+    const work = (lane: string) => queue.lane(['work', '--lane', lane, '--concurrency', '1'], options);
+    const workers = [work('a'), work('b')];
+    const body = 'echo $$ >>"$BOX/pids"; until [ -e "$BOX/go" ]; do sleep 0.02; done';
+    const ids = await queue.add(queue.sh(body, { lane: 'a' }), queue.sh(body, { lane: 'b' }));
+    for (const id of ids) await queue.runs(id, 1);
+    const server = queue.server(options);
+    ids.push(...(await queue.add(queue.sh(body, { lane: 'c' }))));
+    for (const id of ids) await queue.runs(id, 1);
+    await waitFor(() => queue.lines('pids').length === 3, PATIENCE);
+    const scene = [...queue.lines('pids').map((pid) => -Number(pid)), ...[...workers, server].map(({ pid }) => pid)];
+    for (const pid of scene) process.kill(pid, 'SIGSTOP');
+    for (const victim of [...workers, server]) await standsStill(victim);
+    const over = performance.now() + 7.5 * HEARTBEAT_MS;
+    await waitFor(() => performance.now() > over, PATIENCE);
+    // The judge wakes first.
+    for (const pid of scene.reverse()) process.kill(pid, 'SIGCONT');
+    const pulse = async () =>
+      (await queue.own.request(P.StatusRequest, null)).workers.map(({ heartbeatAt }) => Date.parse(heartbeatAt));
+    const woken = Date.now();
+    // Longer than a lease: whoever was to be reaped would have been.
+    const later = performance.now() + 7 * HEARTBEAT_MS;
+    await waitFor(async () => performance.now() > later && (await pulse()).every((at) => at > woken), PATIENCE);
+    fs.writeFileSync(queue.file('go'), '');
+    for (const id of ids) {
+      await queue.reaches(id, 'done');
+      assert.deepEqual(
+        (await queue.attempts(id)).map(({ state }) => state),
+        ['succeeded'],
+      );
+    }
+    for (const victim of [server, ...workers]) await queue.ends(victim);
+    await verify(queue);
+  });
+
   test('inside a transaction keeps everybody from writing, and from nothing else', async (t) => {
     const queue = await crashQueue(t);
     const worker = queue.lane(['work'], { points: 'commit:before:claimed=pause' });
