@@ -19,6 +19,7 @@ const MOST_LIVE = 30;
 
 const FAILS_ONCE = `f="$BOX/locks/$LANEWAY_JOB_ID.failed"; [ -e "$f" ] && exit; touch "$f"; exit 3`;
 const STAGED = `for stage in a b; do
+  [ $stage = a ] || lane sleep nap 20ms || exit
   lane checkpoint $stage -- sh -c "echo $LANEWAY_JOB_ID $stage $LANEWAY_ATTEMPT >>$BOX/stages" || exit
 done`;
 
@@ -106,7 +107,7 @@ async function ask(queue: CrashQueue, to: Asked, random: Random): Promise<void> 
     const some = known.length === 0 ? [] : [known[random.below(known.length)] ?? 0, known.at(-1) ?? 0];
     const dice = random.below(20);
     if (dice === 0) await to.request(P.Cancel, { selection: { ids: some } });
-    else if (dice === 1) await to.request(P.Retry, { selection: { ids: some }, force: true });
+    else if (dice === 1) await to.request(P.Retry, { selection: { ids: some }, force: true, withDependents: true });
     else if (dice === 2) await to.request(P.Bump, { jobs: some, now: true });
     else if (dice === 3) await to.request(P.Prune, { dryRun: false, olderThanMs: 2000 });
     else if (counts.blocked + counts.queued + counts.running < MOST_LIVE) {
