@@ -23,7 +23,7 @@ const TARGETS = {
   'win32-arm64': 'win32-arm64',
 };
 /** Everything that may be in the package; `.vscodeignore` says so once more. */
-const SHIPPED = ['README.md', 'CHANGELOG.md', 'LICENSE', 'media', '.vscodeignore'];
+const SHIPPED = ['CHANGELOG.md', 'LICENSE', 'media', '.vscodeignore'];
 
 const target = option('--target') ?? `${process.platform}-${process.arch}`;
 const binary = TARGETS[target];
@@ -37,6 +37,7 @@ await mkdir(stage, { recursive: true });
 const { buildBundles } = await import('../esbuild.mjs');
 await buildBundles({ outdir: path.join(stage, 'dist'), target: binary });
 for (const name of SHIPPED) await cp(path.join(root, name), path.join(stage, name), { recursive: true });
+await writeFile(path.join(stage, 'README.md'), withoutLinks(await readFile(path.join(root, 'README.md'), 'utf8')));
 await writeFile(path.join(stage, 'package.json'), `${JSON.stringify(shipped(manifest), null, 2)}\n`);
 
 const { createVSIX } = await import('@vscode/vsce');
@@ -46,7 +47,6 @@ await quietly(() =>
     packagePath: out,
     target,
     dependencies: false,
-    // Links in the README lead nowhere without a repository; they are left as written.
     rewriteRelativeLinks: false,
     allowMissingRepository: true,
     skipLicense: true,
@@ -58,6 +58,17 @@ process.stdout.write(`${path.relative(process.cwd(), out) || out} (${(size / 1_0
 /** The manifest without what only a checkout needs. */
 function shipped({ scripts: _scripts, devDependencies: _dev, dependencies: _dependencies, files: _files, ...rest }) {
   return rest;
+}
+
+/**
+ * The README as a page of its own. Editors follow no relative link of an extension's page and show
+ * no picture from inside it, so the pictures are left out, and a link is only the name of its file.
+ */
+function withoutLinks(readme) {
+  return readme
+    .replace(/<picture>.*?<\/picture>\n+/gs, '')
+    .replace(/\[([^\]\n]+)\]\((?!https?:|#)([^)\s]+)\)/g, '$1')
+    .replace(/^## More$/m, '## More, in the repository');
 }
 
 /** vsce lists every file and warns of missing links; its errors are what matters. */

@@ -51,7 +51,12 @@ export interface ConnectionOptions {
   onMessage(method: string, params: unknown): void;
   /** Methods to listen to. */
   methods: readonly string[];
+  /** How long what listens may take to greet back, in milliseconds; 30 s by default. */
+  welcomeMs?: number;
 }
+
+/** A server is local, and answers before it works. */
+const WELCOME_MS = 30_000;
 
 /** Closed connections in this many milliseconds after which no more restarts are tried. */
 const RESTART_WINDOW_MS = 180_000;
@@ -73,6 +78,21 @@ export const HANDSHAKE_LOST: ErrorData = {
   message: 'the server ended before it answered',
   hint: null,
 };
+
+/** Something else has the place of the socket. */
+const NOT_LANEWAY: ErrorData = {
+  code: 'ENVIRONMENT',
+  message: 'what listens on the socket is no Laneway server',
+  hint: 'Run "lane doctor" in a terminal: it says which socket.',
+};
+
+function notAnswering(ms: number): ErrorData {
+  return {
+    code: 'ENVIRONMENT',
+    message: `the server does not answer (waited ${ms / 1000} s)`,
+    hint: 'It may be stopped: "lane doctor" in a terminal says which process it is.',
+  };
+}
 
 /** A server of an earlier protocol has been asked to finish, and still runs jobs. */
 export class OlderServer extends LanewayError {
@@ -105,6 +125,10 @@ export class ServerConnection {
   #finishing = false;
   #failure: ErrorData | null = null;
   #socket: net.Socket | null = null;
+  /** Runs while the greeting is not answered. */
+  #greeting: NodeJS.Timeout | null = null;
+  /** Why this side ended a conversation that had not begun. */
+  #refused: ErrorData | null = null;
   #older: OlderServer | null = null;
 
   constructor(options: ConnectionOptions) {
@@ -117,13 +141,15 @@ export class ServerConnection {
       workspaceFolder: options.folder,
       initializationOptions: hello,
       initializationFailedHandler: (error: unknown) => {
-        this.#failure = isConnectionLost(error) ? HANDSHAKE_LOST : toErrorData(error);
+        this.#failure = this.#refused ?? (isConnectionLost(error) ? HANDSHAKE_LOST : toErrorData(error));
         this.#older = this.#olderServer(error);
         return false;
       },
       errorHandler: {
         error: (error) => {
           options.log.debug(`connection: ${error.message}`);
+          // A broken pipe has a code, and is a server's end; what cannot be read was said by something else.
+          if (this.#greeting && !('code' in error)) this.#refuse(NOT_LANEWAY);
           return { action: ErrorAction.Continue, handled: true };
         },
         closed: () => this.#onClosed(),
@@ -156,7 +182,8 @@ export class ServerConnection {
     const welcome = this.#welcome();
     if (!welcome) {
       await this.end();
-      throw new LanewayError('VERSION_MISMATCH', 'the server that answers is not one of Laneway', null);
+      this.#socket?.destroy();
+      throw new LanewayError(NOT_LANEWAY.code, NOT_LANEWAY.message, NOT_LANEWAY.hint);
     }
     this.#began = true;
     return welcome;
@@ -215,11 +242,31 @@ export class ServerConnection {
       });
       socket.on('error', (error) => this.#options.log.debug(`socket: ${error.message}`));
       this.#socket = socket;
+      this.#awaitGreeting(socket);
       return { reader: socket, writer: socket, detached: true };
     } catch (error) {
       this.#failure = toErrorData(error);
       throw error;
     }
+  }
+
+  /** What accepts and then says nothing, or nothing that can be read, would otherwise be waited for without end. */
+  #awaitGreeting(socket: net.Socket): void {
+    const ms = this.#options.welcomeMs ?? WELCOME_MS;
+    this.#refused = null;
+    this.#greeting = setTimeout(() => this.#refuse(notAnswering(ms)), ms);
+    socket.once('close', () => this.#greeted());
+  }
+
+  #greeted(): void {
+    if (this.#greeting) clearTimeout(this.#greeting);
+    this.#greeting = null;
+  }
+
+  #refuse(why: ErrorData): void {
+    this.#refused = why;
+    this.#greeted();
+    this.#socket?.destroy();
   }
 
   /** Our greeting asked an older server to finish; it closes the socket when it has. */
@@ -243,6 +290,7 @@ export class ServerConnection {
   }
 
   #onState(state: State): void {
+    if (state === State.Running) this.#greeted();
     if (!this.#began || this.#ended) return;
     if (state === State.Starting) this.#options.onReconnecting();
     else if (state === State.Running) {

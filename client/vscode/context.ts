@@ -37,6 +37,8 @@ export interface Queue {
   readonly state: QueueState;
   /** Why `state` is `failed`, for people; else null. */
   readonly failure: ErrorData | null;
+  /** What a start waits for, for people: an older server that first finishes its jobs; else null. */
+  readonly waiting: string | null;
   /** The server was ended on purpose: views leave it off until the user asks for something. */
   readonly stopped: boolean;
   readonly onDidChangeState: vscode.Event<QueueState>;

@@ -10,9 +10,8 @@ import { activateCliOffer } from './commands/installCli.ts';
 import { progressOf } from './commands/showProgress.ts';
 import { allCommands } from './commands/index.ts';
 import type { Command, Laneway, Queue } from './context.ts';
-import { aimed, failureText, nextSteps } from './failure.ts';
 import { hasLiveJobs } from './liveJobs.ts';
-import { tell, tellFailure } from './messages.ts';
+import { tellFailure } from './messages.ts';
 import { Notifications } from './notifications.ts';
 import { activateOutput } from './output/index.ts';
 import { FolderQueue } from './queue.ts';
@@ -150,9 +149,7 @@ class LanewayWindow implements Laneway {
         const options = { location: vscode.ProgressLocation.Notification, title: `Laneway waits: ${what}` };
         void vscode.window.withProgress(options, () => finished);
       },
-      onFailure(lost, failure) {
-        tell('error', failureText('keep its connection', failure), aimed(nextSteps(failure.code), { queue: lost }));
-      },
+      onFailure: (error) => tellFailure(log, 'reach the server', error),
     });
     // Jobs that wait for a server get one; a folder by itself does not.
     hasLiveJobs(queue.root, { extensionPath: extension.extensionPath, runtime, env: process.env })

@@ -13,6 +13,8 @@ const SERVER_LOG: NextStep = { title: 'Show Server Log', command: 'laneway.showS
 const RESTART: NextStep = { title: 'Restart Server', command: 'laneway.restartServer' };
 const FIND: NextStep = { title: 'Find Job', command: 'laneway.findJob' };
 const UPDATE: NextStep = { title: 'Check for Updates', command: 'workbench.extensions.action.checkForUpdates' };
+/** What talks may be the old version of an extension that has been updated meanwhile. */
+const RELOAD: NextStep = { title: 'Reload Window', command: 'workbench.action.reloadWindow' };
 const TERMINAL: NextStep = { title: 'Open Terminal', command: 'laneway.openTerminal' };
 const AIMED: ReadonlySet<string> = new Set([SERVER_LOG, RESTART, TERMINAL].map(({ command }) => command));
 
@@ -42,14 +44,13 @@ export function nextSteps(code: ErrorCode): NextStep[] {
       return [FIND];
     case 'ENVIRONMENT':
     case 'TIMEOUT':
+    case 'REFUSED':
       return [RESTART, SERVER_LOG];
     case 'SCHEMA_NEWER':
     case 'VERSION_MISMATCH':
-      return [UPDATE, SERVER_LOG];
+      return [UPDATE, RELOAD, SERVER_LOG];
     case 'CORRUPT':
       return [TERMINAL, SERVER_LOG];
-    case 'REFUSED':
-      return [SERVER_LOG];
     case 'INVALID_INPUT':
     case 'INTERNAL':
       return [SHOW_LOG];

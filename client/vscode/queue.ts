@@ -17,7 +17,7 @@ import {
   Subscribe,
   type Welcome,
 } from '../../shared/protocol.ts';
-import type { ConnectionOptions, ServerConnection } from './connection.ts';
+import type { ConnectionOptions, OlderServer, ServerConnection } from './connection.ts';
 import type { Queue, QueueState } from './context.ts';
 import { type Hint, JobCache } from './jobCache.ts';
 import { tryDial } from './dial.ts';
@@ -33,8 +33,8 @@ export interface QueueOptions {
   env: NodeJS.ProcessEnv;
   /** An older server must end before this one's can start; `finished` resolves then. */
   onWaiting(queue: Queue, what: string, finished: Promise<void>): void;
-  /** A connection that had stood is gone for good. */
-  onFailure(queue: Queue, failure: ErrorData): void;
+  /** There is no connection and none is being made. Told once whoever asked had the time to tell it. */
+  onFailure(error: unknown): void;
 }
 
 /** Dials of one start that may meet a dying server, and the pause after the first in milliseconds. */
@@ -57,6 +57,7 @@ export class FolderQueue implements Queue {
   #welcome: Welcome | null = null;
   #connection: ServerConnection | null = null;
   #connecting: Promise<void> | null = null;
+  #waiting: string | null = null;
   #stopped = false;
   #watch: { dispose(): void } | null = null;
   #disposed = false;
@@ -82,6 +83,9 @@ export class FolderQueue implements Queue {
   }
   get welcome(): Welcome | null {
     return this.#welcome;
+  }
+  get waiting(): string | null {
+    return this.#waiting;
   }
   /** The server was ended on purpose: only a wish of the user's starts it again. */
   get stopped(): boolean {
@@ -144,7 +148,8 @@ export class FolderQueue implements Queue {
     } catch (error) {
       this.#connection = null;
       this.#become('failed', toErrorData(error));
-      throw blame(error, this);
+      this.#tellFailure(error);
+      throw error;
     }
   }
 
@@ -152,6 +157,7 @@ export class FolderQueue implements Queue {
   async #reconnected(): Promise<void> {
     const state = await new Promise<QueueState>((resolve) => {
       const listening = this.onDidChangeState((state) => {
+        if (state === 'starting') return;
         listening.dispose();
         resolve(state);
       });
@@ -172,12 +178,28 @@ export class FolderQueue implements Queue {
         return;
       } catch (error) {
         if (error instanceof OlderServer) {
-          this.#options.onWaiting(this, error.message, error.finished);
-          await error.finished;
+          await this.#outlive(error);
         } else if (error instanceof HandshakeLost && nth < MAX_DIALS) await delay(nth * REDIAL_MS);
         else throw error;
       }
     }
+  }
+
+  /** An older server ends when its jobs have: what is waited for can be seen meanwhile. */
+  async #outlive({ message, finished }: OlderServer): Promise<void> {
+    this.#waiting = message;
+    this.#stateEmitter.fire(this.#state);
+    this.#options.onWaiting(this, message, finished);
+    await finished;
+    this.#waiting = null;
+    if (!this.#disposed) this.#stateEmitter.fire(this.#state);
+  }
+
+  #tellFailure(error: unknown): void {
+    blame(error, this);
+    setImmediate(() => {
+      if (!this.#disposed) this.#options.onFailure(error);
+    });
   }
 
   #connectionOptions(): ConnectionOptions {
@@ -207,9 +229,8 @@ export class FolderQueue implements Queue {
   #dialAnew(): void {
     this.#connection = null;
     if (this.#disposed) return;
-    this.#connect().catch((error: unknown) => {
-      if (!this.#disposed) this.#options.onFailure(this, toErrorData(error));
-    });
+    // Told already.
+    this.#connect().catch(() => undefined);
   }
 
   async #ready(welcome: Welcome): Promise<void> {
@@ -234,7 +255,7 @@ export class FolderQueue implements Queue {
     if (this.#disposed) return;
     this.#stopped = failure === null;
     this.#become(failure ? 'failed' : 'off', failure);
-    if (failure) this.#options.onFailure(this, failure);
+    if (failure) this.#tellFailure(new LanewayError(failure.code, failure.message, failure.hint));
   }
 
   #become(state: QueueState, failure: ErrorData | null): void {

@@ -6,9 +6,11 @@ export interface PageOptions {
   script: string;
   /** Name of the folder whose queue it shows. */
   folder: string;
+  /** Path of that folder, by which the page is given back to its queue after a reload. */
+  root: string;
 }
 
-export function timelineHtml({ nonce, script, folder }: PageOptions): string {
+export function timelineHtml({ nonce, script, folder, root }: PageOptions): string {
   const policy = `default-src 'none'; style-src 'nonce-${nonce}'; script-src 'nonce-${nonce}'`;
   return `<!DOCTYPE html>
 <html lang="en">
@@ -19,7 +21,7 @@ export function timelineHtml({ nonce, script, folder }: PageOptions): string {
 <title>Laneway Timeline</title>
 <style nonce="${nonce}">${STYLE}</style>
 </head>
-<body>
+<body data-root="${escapeHtml(root)}">
 <div id="bar" role="toolbar" aria-label="Timeline">
 <strong id="folder">${escapeHtml(folder)}</strong>
 <button id="live" type="button" aria-pressed="true" title="Follow what runs now (L)">Live</button>

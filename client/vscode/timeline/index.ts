@@ -1,9 +1,10 @@
-/** The command that shows lanes over time. */
-import type * as vscode from 'vscode';
+/** The command that shows lanes over time, and what brings its panels back when a window is loaded again. */
+import * as vscode from 'vscode';
 import { idOf } from '../commands/arguments.ts';
 import { resolveQueue } from '../commands/target.ts';
 import type { Command, Laneway, Queue } from '../context.ts';
-import { TimelinePanel } from './panel.ts';
+import { TIMELINE, TimelinePanel } from './panel.ts';
+import type { Kept } from './webview/messages.ts';
 
 const panelsOf = new WeakMap<Laneway, Map<Queue, TimelinePanel>>();
 
@@ -16,7 +17,17 @@ export function activateTimeline(laneway: Laneway): void {
       for (const panel of panels.values()) panel.dispose();
     },
   };
-  laneway.subscriptions.push(all);
+  laneway.subscriptions.push(
+    all,
+    vscode.window.registerWebviewPanelSerializer(TIMELINE, {
+      deserializeWebviewPanel: async (panel, kept: Partial<Kept> | undefined) => {
+        const queue = laneway.queues().find(({ root }) => root === kept?.root);
+        // Its folder is not open any more, or there is another panel of it.
+        if (!queue || panels.has(queue)) panel.dispose();
+        else panels.set(queue, new TimelinePanel(laneway, queue, () => panels.delete(queue), panel));
+      },
+    }),
+  );
 }
 
 export const timelineCommands: Command[] = [

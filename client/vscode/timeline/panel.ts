@@ -10,6 +10,9 @@ import type { Laneway, Queue } from '../context.ts';
 import { timelineHtml } from './html.ts';
 import type { FromPage, ToPage } from './webview/messages.ts';
 
+/** The editor knows its panels by this. */
+export const TIMELINE = 'laneway.timeline';
+
 /** How far back the first picture reaches: as long as jobs are kept by default. */
 const FIRST_MS = 30 * 86_400_000;
 /** Attempts of one answer. */
@@ -31,16 +34,17 @@ export class TimelinePanel implements vscode.Disposable {
   #until: number | null = null;
   #reveal: number | null = null;
 
-  constructor(laneway: Laneway, queue: Queue, onClosed: () => void) {
+  /** `restored` is a panel that the editor kept over a reload of the window. */
+  constructor(laneway: Laneway, queue: Queue, onClosed: () => void, restored?: vscode.WebviewPanel) {
     this.#laneway = laneway;
     this.#queue = queue;
     const dist = vscode.Uri.joinPath(laneway.extension.extensionUri, 'dist');
-    this.#panel = vscode.window.createWebviewPanel(
-      'laneway.timeline',
-      `Timeline: ${queue.name}`,
-      vscode.ViewColumn.Active,
-      { enableScripts: true, localResourceRoots: [dist] },
-    );
+    const options = { enableScripts: true, localResourceRoots: [dist] };
+    this.#panel =
+      restored ??
+      vscode.window.createWebviewPanel(TIMELINE, `Timeline: ${queue.name}`, vscode.ViewColumn.Active, options);
+    // What a restored one was allowed, another version's extension may have had elsewhere.
+    this.#panel.webview.options = options;
     const media = vscode.Uri.joinPath(laneway.extension.extensionUri, 'media');
     this.#panel.iconPath = {
       light: vscode.Uri.joinPath(media, 'timeline-light.svg'),
@@ -60,6 +64,7 @@ export class TimelinePanel implements vscode.Disposable {
       nonce: randomBytes(16).toString('base64url'),
       script: this.#panel.webview.asWebviewUri(vscode.Uri.joinPath(dist, 'timeline.js')).toString(),
       folder: queue.name,
+      root: queue.root,
     });
   }
 

@@ -140,11 +140,7 @@ export class JobTree implements vscode.TreeDataProvider<Node>, vscode.Disposable
   async #top(queue: Queue): Promise<Node[]> {
     if (queue.state !== 'ready') {
       if (!this.#visible || queue.stopped || queue.state === 'failed') return [];
-      const connected = await this.#laneway.attempt('start the server', async () => {
-        await queue.connect();
-        return true;
-      });
-      if (!connected) return [];
+      if (!(await this.#laneway.attempt('start the server', () => reached(queue)))) return [];
     }
     return (await this.#shape.top(queue)).map((node) => this.#keep(node));
   }
@@ -297,9 +293,26 @@ function folderNote(queue: Queue): Node {
     return { ...base, text: 'No jobs yet', trouble: false, command: { id: 'laneway.addJob', title: 'Add Job' } };
   }
   const command = { id: 'laneway.startServer', title: 'Start Server' };
+  if (queue.waiting !== null) return { ...base, text: `Waiting: ${queue.waiting}`, trouble: false };
   if (queue.state !== 'failed') return { ...base, text: 'The server is not running', trouble: false, command };
   const text = `The server could not be reached: ${queue.failure?.message ?? 'it ended'}`;
   return { ...base, text, trouble: true, command };
+}
+
+/** Whether the server was reached; false at once when an older one must finish first, which may take hours. */
+async function reached(queue: Queue): Promise<boolean> {
+  return await new Promise((resolve, reject) => {
+    const look = (): void => {
+      if (queue.waiting !== null) resolve(false);
+    };
+    const looking = queue.onDidChangeState(look);
+    look();
+    const done = (): void => looking.dispose();
+    queue
+      .connect()
+      .then(() => resolve(true), reject)
+      .finally(done);
+  });
 }
 
 function jobKey(queue: Queue, id: number): string {

@@ -9,7 +9,7 @@ import type { Laneway, Queue } from '../context.ts';
 import { type Glance, glance, stillSeen } from '../glance.ts';
 import { JobTree } from './jobTree.ts';
 import type { Node } from './nodes.ts';
-import { lanesShape, statesShape } from './shapes.ts';
+import { isEmpty, lanesShape, statesShape } from './shapes.ts';
 
 export class Views implements ViewControls, vscode.Disposable {
   readonly #laneway: Laneway;
@@ -120,24 +120,30 @@ export class Views implements ViewControls, vscode.Disposable {
     this.#showProgress(now.running > 0 || queues.some(({ state }) => state === 'starting'));
     const single = queues.length === 1 ? queues[0] : undefined;
     const none = vscode.workspace.isTrusted ? 'none' : 'untrusted';
-    this.#setKey('laneway:state', single?.state ?? (queues.length === 0 ? none : 'ready'));
+    this.#setKey('laneway:state', single ? shownState(single) : queues.length === 0 ? none : 'ready');
+    this.#setKey('laneway:failure', single?.failure?.code ?? '');
     this.#setKey('laneway:multiRoot', queues.length > 1);
-    const trouble = queues.map((queue) => queue.cache.hint?.trouble).find(Boolean);
+    const trouble = queues
+      .map(({ failure, waiting, cache }) => failure?.message ?? waiting ?? cache.hint?.trouble)
+      .find(Boolean);
     for (const { view } of this.#trees) view.description = trouble ?? undefined;
   }
 
   #showStatusBar({ text, tooltip, alarming }: Glance, queues: readonly Queue[]): void {
     const failed = queues.find(({ state }) => state === 'failed');
-    const shown = failed ? '$(warning) Laneway' : text;
+    const waiting = queues.find((queue) => queue.waiting !== null)?.waiting;
+    const shown = failed ? '$(warning) Laneway' : waiting ? '$(watch) Laneway' : text;
+    const why = failed?.failure?.message ?? waiting;
+    const label = why ? `Laneway: ${why}` : tooltip;
     if (shown === null || this.#laneway.settings('statusBar') === false) {
       this.#statusBar.hide();
       return;
     }
     this.#statusBar.text = shown;
-    this.#statusBar.tooltip = failed?.failure ? `Laneway: ${failed.failure.message}` : tooltip;
+    this.#statusBar.tooltip = label;
     const color = alarming ? 'statusBarItem.errorBackground' : failed ? 'statusBarItem.warningBackground' : null;
     this.#statusBar.backgroundColor = color === null ? undefined : new vscode.ThemeColor(color);
-    this.#statusBar.accessibilityInformation = { label: tooltip, role: 'button' };
+    this.#statusBar.accessibilityInformation = { label, role: 'button' };
     this.#statusBar.show();
   }
 
@@ -163,4 +169,10 @@ export class Views implements ViewControls, vscode.Disposable {
     this.#keys.set(key, value);
     void vscode.commands.executeCommand('setContext', key, value);
   }
+}
+
+/** What the welcome content goes by. Only a queue that is known to hold nothing is called empty. */
+function shownState(queue: Queue): string {
+  if (queue.waiting !== null) return 'waiting';
+  return queue.state === 'ready' && queue.cache.counts && isEmpty(queue) ? 'empty' : queue.state;
 }

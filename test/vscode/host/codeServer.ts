@@ -63,6 +63,10 @@ export interface CodeServer {
   readonly authority: string;
   /** Its own data: settings, installed extensions, logs. */
   readonly dataFolder: string;
+  /** Of its process, whose children the extension hosts are. */
+  readonly pid: number;
+  /** Installs a VSIX, also in place of another version; windows notice when they are loaded again. */
+  install(vsix: string): Promise<void>;
   tail(): string;
   /** Called when the editor's process ends, with its status. */
   onExit(listener: (code: number | null) => void): void;
@@ -90,9 +94,9 @@ export async function startCodeServer(folder: string, options: CodeServerOptions
     // VSCODE_CLI: take the environment as it is instead of asking a login shell for it.
     const env = { ...options.env, VSCODE_CLI: '1' };
     const common = ['--accept-server-license-terms', '--server-data-dir', dataFolder, '--telemetry-level', 'off'];
-    if (options.vsix !== undefined) {
-      await run(node24(), [main, ...common, '--install-extension', options.vsix, '--force'], { env, signal });
-    }
+    const install = (vsix: string, until = AbortSignal.timeout(120_000)): Promise<string> =>
+      run(node24(), [main, ...common, '--install-extension', vsix, '--force'], { env, signal: until });
+    if (options.vsix !== undefined) await install(options.vsix, signal);
     let listening: (port: number) => void;
     const port = new Promise<number>((resolve) => {
       listening = resolve;
@@ -131,6 +135,8 @@ export async function startCodeServer(folder: string, options: CodeServerOptions
       origin,
       authority,
       dataFolder,
+      pid: server.child.pid ?? 0,
+      install: async (vsix) => void (await install(vsix)),
       tail: () => server.tail(),
       onExit: (listener) => server.child.once('exit', listener),
       stop: () => stop(server, dataFolder),

@@ -1,4 +1,5 @@
 /** A journey: one test through the window of an editor that is started for it and ended after it. */
+import assert from 'node:assert/strict';
 import { mkdir } from 'node:fs/promises';
 import path from 'node:path';
 import { ROOT } from './places.ts';
@@ -28,6 +29,7 @@ export function journey(
     const editor = await Editor.start(programs, typeof options === 'function' ? await options() : options);
     try {
       await body(await editor.open(), editor);
+      assert.deepEqual(await editor.strayErrors(), [], 'no error of the extension was left for the editor to catch');
     } catch (error) {
       await keepPictures(title, editor);
       throw error;

@@ -4,6 +4,7 @@
  */
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
+import { readdir, readFile } from 'node:fs/promises';
 
 export interface Running {
   readonly child: ChildProcess;
@@ -86,6 +87,19 @@ export async function run(
 /** Ends everything this host started and has not ended; for its own end, however it comes. */
 export async function stopAll(): Promise<void> {
   await Promise.allSettled([...running].map((one) => one.stop()));
+}
+
+/** Children of a process whose command line contains this. Linux only; elsewhere none. */
+export async function childrenOf(parent: number, argument: string): Promise<number[]> {
+  if (process.platform !== 'linux') return [];
+  const found: number[] = [];
+  for (const pid of (await readdir('/proc')).filter((name) => /^\d+$/.test(name))) {
+    const read = (file: string): Promise<string> => readFile(`/proc/${pid}/${file}`, 'utf8').catch(() => '');
+    if (!(await read('cmdline')).includes(argument)) continue;
+    const stat = await read('stat');
+    if (Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[1]) === parent) found.push(Number(pid));
+  }
+  return found;
 }
 
 function killGroup(child: ChildProcess): void {

@@ -3,12 +3,13 @@
  * the screen. Everything waits for a condition with a deadline of its own; what the editor may
  * swallow while it loads (a key, a click) is done again until its effect is seen.
  */
-import { mkdir } from 'node:fs/promises';
+import { mkdir, readdir, readFile } from 'node:fs/promises';
 import path from 'node:path';
 import type { Browser, Frame, Locator, Page } from 'playwright-core';
 import { type BrowserProgram, launchBrowser } from './chromium.ts';
 import { type CodeServer, QUIET_SETTINGS, startCodeServer } from './codeServer.ts';
 import { ROOT } from './places.ts';
+import { childrenOf } from './processes.ts';
 import { createSandbox, type Sandbox } from './sandbox.ts';
 import { messageOf, say } from './steps.ts';
 
@@ -45,6 +46,34 @@ export class Editor {
   readonly #folders: readonly string[];
   readonly windows: EditorWindow[] = [];
 
+  /** Installs a VSIX in place of what is installed. */
+  async install(vsix: string): Promise<void> {
+    await this.#server.install(vsix);
+  }
+
+  /** Where installed extensions are, each in a folder of its version. */
+  get extensionsFolder(): string {
+    return path.join(this.#server.dataFolder, 'extensions');
+  }
+
+  /** Processes that run the windows' extensions. Linux only. */
+  async extensionHosts(): Promise<number[]> {
+    return await childrenOf(this.#server.pid, '--type=extensionHost');
+  }
+
+  /** What the extension hosts logged about errors nobody took, as far as they come from Laneway. */
+  async strayErrors(): Promise<string[]> {
+    const logs = path.join(this.#server.dataFolder, 'data/logs');
+    const names = await readdir(logs, { recursive: true }).catch(() => []);
+    const found = names.filter((name) => path.basename(name) === 'remoteexthost.log');
+    const texts = await Promise.all(found.map((name) => readFile(path.join(logs, name), 'utf8')));
+    // Entries begin with a time; a stack follows on lines of its own.
+    return texts
+      .join('\n')
+      .split(/\n(?=\d{4}-\d\d-\d\d )/)
+      .filter((entry) => /dist[\\/]extension\.js/.test(entry));
+  }
+
   private constructor(
     programs: Programs,
     sandbox: Sandbox,
@@ -77,14 +106,14 @@ export class Editor {
     }
   }
 
-  /** Opens the sandbox's folder, or folders, in a window with storage of its own. */
-  async open(): Promise<EditorWindow> {
+  /** Opens the sandbox's folder, or folders, or another one of its, in a window with storage of its own. */
+  async open(folder?: string): Promise<EditorWindow> {
     const context = await this.#browser.newContext({ viewport: { width: 1280, height: 800 } });
     context.setDefaultTimeout(PATIENCE_MS);
     const page = await context.newPage();
     const query = new URLSearchParams(
-      this.#folders.length === 0
-        ? { folder: this.sandbox.workspace }
+      this.#folders.length === 0 || folder !== undefined
+        ? { folder: folder ?? this.sandbox.workspace }
         : { workspace: await this.sandbox.multiRoot(this.#folders) },
     );
     const developed = `vscode-remote://${this.#server.authority}${ROOT}`;
@@ -136,6 +165,11 @@ export class EditorWindow {
 
   /** What a person does with "Developer: Reload Window". */
   async reload(): Promise<void> {
+    // It writes down which editors are open when it loses the focus; otherwise within a minute.
+    await this.page.evaluate(() => {
+      document.hasFocus = () => false;
+      window.dispatchEvent(new Event('blur'));
+    });
     await this.page.reload({ timeout: 120_000, waitUntil: 'commit' });
     await this.#ready();
   }
@@ -275,6 +309,37 @@ export class EditorWindow {
         if ((await frame.locator(element).count()) > 0) return frame;
       }
       return null;
+    });
+  }
+
+  /** Everything that stands in the side bar. */
+  async sideBar(): Promise<string> {
+    return await this.page.locator('.sidebar').innerText({ timeout: 2000 });
+  }
+
+  /** What the status bar's item of Laneway says to a screen reader. */
+  async statusItem(): Promise<string> {
+    const item = this.page.locator('.part.statusbar [id="laneway.laneway.laneway.status"] [aria-label]').first();
+    return (await item.getAttribute('aria-label', { timeout: 2000 })) ?? '';
+  }
+
+  /** The texts of all messages, the hidden ones too. */
+  async messages(): Promise<string> {
+    const center = this.page.locator('.notifications-center');
+    if (!(await center.isVisible())) await this.command('Notifications: Show Notifications');
+    return await center.innerText({ timeout: AGAIN_MS });
+  }
+
+  /** Clicks a button of a message. */
+  async press(button: string): Promise<void> {
+    await this.messages();
+    await this.page.locator('.notifications-center .monaco-button', { hasText: button }).first().click();
+  }
+
+  /** Waits until nothing in the side bar moves to say that it is busy. */
+  async idle(): Promise<void> {
+    await this.until('the progress to end', async () => {
+      return (await this.page.locator('.sidebar .monaco-progress-container.active').count()) === 0;
     });
   }
 

@@ -152,7 +152,12 @@ describe('the window of time', () => {
 
 describe('the page', () => {
   it('runs only its own script and reaches nothing outside', () => {
-    const html = timelineHtml({ nonce: 'N0NCE', script: 'vscode-resource:/dist/timeline.js', folder: '<b>"x"</b>' });
+    const html = timelineHtml({
+      nonce: 'N0NCE',
+      script: 'vscode-resource:/dist/timeline.js',
+      folder: '<b>"x"</b>',
+      root: '/a"b',
+    });
     const policy = /Content-Security-Policy" content="([^"]*)"/.exec(html)?.[1] ?? '';
     assert.match(policy, /^default-src 'none'; style-src 'nonce-N0NCE'; script-src 'nonce-N0NCE'$/);
     assert.doesNotMatch(html, /unsafe|<b>"x"| style="|\son\w+="/);

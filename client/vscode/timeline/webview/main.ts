@@ -4,7 +4,7 @@
  */
 import { sayCount } from '../../../../shared/format.ts';
 import { AXIS_HEIGHT, draw } from './draw.ts';
-import type { FromPage, ToPage } from './messages.ts';
+import type { FromPage, Kept, ToPage } from './messages.ts';
 import { OUTCOMES, readPalette } from './palette.ts';
 import { type Bar, barAt, type Direction, endOf, keyOf, neighbour, newest, ROW_HEIGHT } from './scene.ts';
 import { TimelineState } from './state.ts';
@@ -13,8 +13,8 @@ import { spoken, stateWords, tipLines } from './words.ts';
 
 interface Host {
   postMessage(message: FromPage): void;
-  getState(): { view: View; live: boolean } | undefined;
-  setState(state: { view: View; live: boolean }): void;
+  getState(): Kept | undefined;
+  setState(state: Kept): void;
 }
 declare function acquireVsCodeApi(): Host;
 
@@ -79,7 +79,7 @@ function paint(): void {
     { scene, view, width, height, scroll, now, lanes: state.lanes, selected, hovered, job, offsetMs },
     palette,
   );
-  host.setState({ view, live });
+  host.setState({ view, live, root: document.body.dataset['root'] ?? '' });
   // For tests and for people with a slow machine: what is painted, without reading pixels.
   canvas.dataset['bars'] = String(scene.bars.size);
   canvas.dataset['lanes'] = scene.lanes.map((lane) => lane.name).join(' ');

@@ -1,5 +1,6 @@
 /** What the extension and the timeline's page tell one another. Times are milliseconds since the epoch. */
 import type { Span } from '../../../../shared/protocol.ts';
+import type { View } from './view.ts';
 
 /** A lane's present, for its heading. */
 export interface LaneNow {
@@ -8,6 +9,14 @@ export interface LaneNow {
   slots: number;
   waiting: number;
   paused: boolean;
+}
+
+/** What the editor keeps for a page while it is hidden, and over a reload of the window. */
+export interface Kept {
+  view: View;
+  live: boolean;
+  /** Path of the folder whose queue it shows. */
+  root: string;
 }
 
 /** extension → page */
