@@ -132,7 +132,7 @@ describe('a worker that stood still', { skip, concurrency: 2 }, () => {
     const over = performance.now() + 7.5 * HEARTBEAT_MS;
     await waitFor(() => performance.now() > over, PATIENCE);
     // The judge wakes first.
-    for (const pid of scene.reverse()) process.kill(pid, 'SIGCONT');
+    for (const pid of scene.toReversed()) process.kill(pid, 'SIGCONT');
     const pulse = async () =>
       (await queue.own.request(P.StatusRequest, null)).workers.map(({ heartbeatAt }) => Date.parse(heartbeatAt));
     const woken = Date.now();
