@@ -8,6 +8,8 @@ import { work } from '../../server/work.ts';
 import type { Connection } from '../../shared/connection.ts';
 import type { LanewayError } from '../../shared/errors.ts';
 import type { AddRequest, Job } from '../../shared/job.ts';
+import { heartbeatOf } from '../../server/makeWorker.ts';
+import { HEARTBEAT_MS, LEASE_MS } from '../../shared/limits.ts';
 import * as P from '../../shared/protocol.ts';
 import type { InJob, WorkOptions } from '../../shared/serverModule.ts';
 import { type Sandbox, sandbox } from '../helpers/sandbox.ts';
@@ -55,6 +57,16 @@ function worker(
 }
 
 describe('a foreground worker', () => {
+  it('a heartbeat is shortened by a sensible number alone', () => {
+    for (const rubbish of [undefined, '', 'soon', '-5', '0', '0.001', 'Infinity', '1e99', 'NaN']) {
+      assert.deepEqual(heartbeatOf({ LANEWAY_TEST_HEARTBEAT_MS: rubbish }), {
+        heartbeatMs: HEARTBEAT_MS,
+        leaseMs: LEASE_MS,
+      });
+    }
+    assert.deepEqual(heartbeatOf({ LANEWAY_TEST_HEARTBEAT_MS: '100' }), { heartbeatMs: 100, leaseMs: 600 });
+  });
+
   it('--once runs one attempt and ends', async (t) => {
     const box = sandbox(t);
     const queue = await open(box);
