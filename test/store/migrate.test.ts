@@ -3,12 +3,14 @@ import assert from 'node:assert/strict';
 import test from 'node:test';
 import { loadMigrations, SCHEMA } from '../../server/store/migrate.ts';
 import { openStoreWith, type OpenParts } from '../../server/store/open.ts';
+import * as queries from '../../server/store/queries/index.ts';
 import * as transitions from '../../server/store/transitions/index.ts';
 import {
   add,
   addOne,
   assertSound,
   bundleProgram,
+  claim,
   openTemp,
   register,
   runProgram,
@@ -85,4 +87,28 @@ test('a worker that has shown no life for a lease holds up nothing', async (t) =
   const newer = await openStoreWith({ folder, clock }, second());
   t.after(() => newer.close());
   assert.equal(newer.schema, SCHEMA + 1);
+});
+
+test('a queue of the first schema goes on: its jobs, and its sleeps, which it had marked as over', async (t) => {
+  const first: OpenParts = {
+    ground: () => ({ kind: 'local' }),
+    schema: 1,
+    migrations: () => loadMigrations().slice(0, 1),
+  };
+  const { store: older, folder, clock } = await openTemp(t, {}, first);
+  const id = await addOne(older);
+  await older.write(({ db, now }) =>
+    db
+      .prepare(`INSERT INTO checkpoints (job_id, name, kind, attempt, at, until) VALUES (?, 'nap', 'sleep', 1, ?, ?)`)
+      .run(id, now, now),
+  );
+  await older.close();
+  const { store } = await openTemp(t, { folder, clock });
+  assert.equal(store.schema, SCHEMA);
+  await register(store);
+  const [owner] = await claim(store);
+  assert.ok(owner);
+  assert.equal((await store.write((tx) => transitions.sleep(tx, owner, 'nap', 60_000))).elapsed, true);
+  assert.equal(store.read((r) => queries.checkpoints(r, id))[0]?.kind, 'sleep');
+  assertSound(store);
 });
