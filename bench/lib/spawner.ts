@@ -8,7 +8,7 @@ export interface SpawnTask {
   how: 'raw' | 'execa';
   jobs: number;
   atOnce: number;
-  /** For the output files; made and removed. */
+  /** For the output files; made, and left to the end of the run. */
   folder: string;
 }
 

@@ -33,7 +33,7 @@ export const p03: Measurement = {
 };
 
 async function atRate(bench: Bench, server: Served, spawner: Spawner, atOnce: number): Promise<Omit<Row, 'id'>[]> {
-  const jobs = bench.pick(300, 100);
+  const jobs = bench.pick(200, 100);
   const folder = path.join(bench.scratch, 'spawned');
   const perSecond = (ms: number): number => (jobs * 1000) / ms;
   const peers: Record<string, Subject> = {};

@@ -19,7 +19,7 @@ export const p06: Measurement = {
       return [];
     }
     const queued = bench.pick(100_000, 10_000);
-    const run = bench.pick(50_000, 500);
+    const run = bench.pick(5000, 500);
     const where = place(bench.scratch, 'memory');
     const figures = await served(where, async (server) => {
       const { connection, workspace, pid } = server;

@@ -27,6 +27,11 @@ it('samples are taken in turn, another subject first each round, and a warm-up i
   assert.deepEqual(samples, { a: [6, 8], b: [4, 9], c: [5, 7] });
 });
 
+it('a machine too slow for all rounds takes fewer, three at least', async () => {
+  const many = { rounds: 1000, warmUp: 2, withinMs: 0 };
+  assert.deepEqual(await interleave({ a: async () => 1, b: async () => 2 }, many), { a: [1, 1, 1], b: [2, 2, 2] });
+});
+
 const row = (more: Partial<Row>): Row => ({ id: 'P1', what: 'lane add', value: 36, unit: 'ms', ...more });
 
 it('a row is met, missed, or only told', () => {
