@@ -1,4 +1,4 @@
-/** execa, loaded on first use: it takes 10 MiB, and a server on Linux hardly ever needs it. */
+/** execa, loaded on first use: it takes some MiB, and a server on Linux hardly ever needs it. */
 import type { execa as Execa } from 'execa';
 
 let loading: Promise<typeof Execa> | undefined;
