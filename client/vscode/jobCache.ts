@@ -17,7 +17,8 @@ import {
   Show,
 } from '../../shared/protocol.ts';
 import { MAX_LIST, MAX_TIMER_MS } from '../../shared/limits.ts';
-import { JobLists, type JobList, type ListQuery, listKey, nextDue, staleAfter } from './jobLists.ts';
+import { hasMore, JobLists, type JobList, type ListQuery, nextDue, PAGE, staleAfter } from './jobLists.ts';
+import { PullPace, Spaced } from './pace.ts';
 
 type HintOf<T> = T extends NotificationType<infer P> ? P : never;
 export type Hint = HintOf<typeof EventsHint>;
@@ -38,10 +39,10 @@ export interface JobDetail {
   checkpoints: Checkpoint[];
 }
 
-/** Jobs of one page in a tree. */
-export const PAGE = 50;
-/** Pulls are at least this far apart, in milliseconds: 100 events a second become ten repaints. */
-const PULL_GAP_MS = 100;
+/** A job that becomes due is looked at so many milliseconds later. */
+const DUE_MS = 100;
+/** Badge and status bar hear of hints at least this far apart, in milliseconds. */
+const HINT_GAP_MS = 250;
 /** Further behind than this many events, loading the lists anew is cheaper than reading them. */
 const FAR_BEHIND = 5000;
 /** Unlisted rows kept before they are swept. */
@@ -63,6 +64,8 @@ export class JobCache {
   /** The last pull failed: the next hint or connection tries again, not a loop. */
   #troubled = false;
   #timer: NodeJS.Timeout | null = null;
+  readonly #pace = new PullPace();
+  readonly #hints = new Spaced(HINT_GAP_MS, () => this.#tellHint());
   #dueTimer: NodeJS.Timeout | null = null;
   #disposed = false;
 
@@ -97,7 +100,7 @@ export class JobCache {
     this.#listeners.add(listener);
     return { dispose: () => void this.#listeners.delete(listener) };
   }
-  /** Every hint, looked at or not: for the badge and the status bar. */
+  /** Hints, looked at or not: for the badge and the status bar. Of many in a moment the first and the last. */
   onDidHint(listener: (hint: Hint) => void): { dispose(): void } {
     this.#hintListeners.add(listener);
     return { dispose: () => void this.#hintListeners.delete(listener) };
@@ -121,8 +124,8 @@ export class JobCache {
   /** The ledger moved. Asks for nothing unless somebody looks. */
   takeHint(hint: Hint): void {
     this.#hint = hint;
-    for (const listener of this.#hintListeners) listener(hint);
-    if (this.watched && hint.cursor > this.#cursor) this.#schedule(PULL_GAP_MS);
+    this.#hints.call();
+    if (this.watched && hint.cursor > this.#cursor) this.#schedule(this.#pace.gap);
   }
 
   job(id: number): Job | undefined {
@@ -148,8 +151,10 @@ export class JobCache {
   /** One more page; ten times the size once a person keeps asking. */
   async more(query: ListQuery): Promise<void> {
     const list = this.#lists.list(query);
-    if (list.nextCursor === null) return;
-    await this.#page(list, list.nextCursor, list.ids.length >= 4 * PAGE ? 10 * PAGE : PAGE);
+    if (!hasMore(list)) return;
+    const step = list.ids.length >= 4 * PAGE ? 10 * PAGE : PAGE;
+    if (list.cut) await this.#page(list, null, Math.min(list.ids.length + step, MAX_LIST));
+    else await this.#page(list, list.nextCursor, step);
     this.#tell({ all: false, jobs: new Set(), lists: new Set([list.key]), lanes: false });
   }
   async loadLanes(): Promise<readonly Lane[]> {
@@ -174,6 +179,7 @@ export class JobCache {
   dispose(): void {
     this.#disposed = true;
     this.#clearTimers();
+    this.#hints.dispose();
     this.#listeners.clear();
     this.#hintListeners.clear();
     this.#watchers.clear();
@@ -210,12 +216,17 @@ export class JobCache {
       this.#timer = null;
       if (this.#pulling) return;
       this.#pulling = true;
+      this.#pace.began(performance.now());
       void this.#pull().finally(() => {
         this.#pulling = false;
         if (this.#hint && this.#hint.cursor > this.#cursor && this.watched && !this.#troubled)
-          this.#schedule(PULL_GAP_MS);
+          this.#schedule(this.#pace.gap);
       });
     }, delay);
+  }
+
+  #tellHint(): void {
+    if (this.#hint) for (const listener of this.#hintListeners) listener(this.#hint);
   }
 
   async #pull(): Promise<void> {
@@ -244,11 +255,8 @@ export class JobCache {
     const { events, cursor } = await this.#ask(Events, { since: this.#cursor, limit: MAX_LIST });
     const stale = staleAfter(events);
     const ids = new Set(stale.jobs);
-    if (stale.slots || stale.lanes === null || stale.lanes.size > 0) {
-      for (const lane of this.#lanes) {
-        if (!stale.slots && stale.lanes && !stale.lanes.has(lane.name)) continue;
-        for (const id of this.#lists.waiting(lane.name).slice(0, PAGE)) ids.add(id);
-      }
+    if (stale.slots || stale.lanes?.size !== 0) {
+      for (const id of this.#lists.waiting(stale.slots ? null : stale.lanes)) ids.add(id);
     }
     const lanes = this.#lanesLoaded && events.length > 0 ? await this.#readLanes() : false;
     const change = await this.#reread(ids);
@@ -267,6 +275,7 @@ export class JobCache {
       for (const id of change.jobs) jobs.add(id);
       for (const key of change.lists) lists.add(key);
     }
+    for (const list of this.#lists.drained(lists)) await this.#page(list, null, PAGE);
     for (const id of jobs) await this.#rereadDetail(id);
     if (this.#lists.jobs.size > SWEEP_AT) this.#lists.sweep(new Set(this.#details.keys()));
     this.#armDue();
@@ -297,7 +306,7 @@ export class JobCache {
     const now = Date.now();
     const due = nextDue(this.#lists.jobs.values(), now);
     if (due === null) return;
-    const wait = Math.min(Math.max(due - now, 0) + PULL_GAP_MS, MAX_TIMER_MS);
+    const wait = Math.min(Math.max(due - now, 0) + DUE_MS, MAX_TIMER_MS);
     this.#dueTimer = setTimeout(() => {
       this.#dueTimer = null;
       void this.#rereadDue();
@@ -329,5 +338,3 @@ export class JobCache {
     for (const listener of this.#listeners) listener(change);
   }
 }
-
-export { listKey, type JobList, type ListQuery };

@@ -7,6 +7,9 @@
 import type { Job, JobState, StateFilter } from '../../shared/job.ts';
 import type { JobEvent } from '../../shared/event.ts';
 
+/** Jobs of one page in a tree. */
+export const PAGE = 50;
+
 /** What a list shows. `claim` orders waiting jobs as they will start; `newest` by descending id. */
 export interface ListQuery {
   states: StateFilter[];
@@ -21,9 +24,18 @@ export interface JobList {
   readonly query: ListQuery;
   /** Loaded ids, in order. */
   ids: number[];
-  /** Of the next page; null when all is loaded. */
+  /** Of the next page; null when all was loaded. */
   nextCursor: string | null;
+  /** It grew far past what was asked for, and its end was cut off: the next page begins anew. */
+  cut: boolean;
+  /** Jobs it had when its last page came. */
+  size: number;
   loaded: boolean;
+}
+
+/** Whether the server knows more of a list than is loaded. */
+export function hasMore(list: JobList): boolean {
+  return list.cut || list.nextCursor !== null;
 }
 
 /** What a change touched. */
@@ -103,7 +115,7 @@ export class JobLists {
     const key = listKey(query);
     let list = this.lists.get(key);
     if (!list) {
-      list = { key, query, ids: [], nextCursor: null, loaded: false };
+      list = { key, query, ids: [], nextCursor: null, cut: false, size: 0, loaded: false };
       this.lists.set(key, list);
     }
     return list;
@@ -115,6 +127,8 @@ export class JobLists {
     const ids = page.jobs.map((job) => job.id);
     list.ids = fresh ? ids : [...new Set([...list.ids, ...ids])];
     list.nextCursor = page.nextCursor;
+    list.cut = false;
+    list.size = list.ids.length;
     list.loaded = true;
   }
 
@@ -132,13 +146,24 @@ export class JobLists {
     return changes;
   }
 
-  /** Loaded ids of waiting jobs in a lane: their reason to wait changes with their neighbours. */
-  waiting(lane: string): number[] {
-    const found: number[] = [];
-    for (const job of this.jobs.values()) {
-      if (job.lane === lane && (job.state === 'queued' || job.state === 'blocked')) found.push(job.id);
+  /**
+   * Waiting jobs that lists show, a page of each, in these lanes or in all (null): their reason to wait changes with
+   * their neighbours.
+   */
+  *waiting(lanes: ReadonlySet<string> | null): Iterable<number> {
+    for (const { query, ids } of this.lists.values()) {
+      if (query.order !== 'claim' && !query.states.includes('blocked')) continue;
+      if (lanes && query.lane !== null && !lanes.has(query.lane)) continue;
+      for (const id of ids.slice(0, PAGE)) if (!lanes || lanes.has(this.jobs.get(id)?.lane ?? '')) yield id;
     }
-    return found;
+  }
+
+  /** Of these lists those of which most has left while more would follow. */
+  drained(keys: Iterable<string>): JobList[] {
+    return [...keys].flatMap((key) => {
+      const list = this.lists.get(key);
+      return list && hasMore(list) && list.ids.length < Math.min(list.size, PAGE) / 2 ? [list] : [];
+    });
   }
 
   /** Everything unlearned, e.g. because the database is another one. */
@@ -171,9 +196,15 @@ export class JobLists {
     const compare = compareJobs(list.query.order);
     const last = this.jobs.get(before.at(-1) ?? -1);
     // Beyond the loaded part nothing may be inserted: the next page brings it.
-    const within = list.nextCursor === null || !last ? arriving : arriving.filter((job) => compare(job, last) <= 0);
+    const within = !hasMore(list) || !last ? arriving : arriving.filter((job) => compare(job, last) <= 0);
     const merged = [...staying.flatMap((id) => this.jobs.get(id) ?? []), ...within].sort(compare);
     list.ids = merged.map((job) => job.id);
+    // A list that stays open for long must not grow with all that happens.
+    const most = Math.max(list.size, PAGE);
+    if (list.ids.length > most + PAGE) {
+      list.ids.length = most;
+      list.cut = true;
+    }
     return list.ids.length !== before.length || list.ids.some((id, index) => id !== before[index]);
   }
 }

@@ -8,7 +8,7 @@ import * as vscode from 'vscode';
 import { toErrorData } from '../../../shared/errors.ts';
 import type { Laneway, Queue } from '../context.ts';
 import type { CacheChange } from '../jobCache.ts';
-import { isTerminal, listKey, type ListQuery } from '../jobLists.ts';
+import { hasMore, isTerminal, listKey, type ListQuery } from '../jobLists.ts';
 import { describe, type JobNode, type Node } from './nodes.ts';
 import { tooltip, treeItem } from './treeItem.ts';
 
@@ -177,7 +177,7 @@ export class JobTree implements vscode.TreeDataProvider<Node>, vscode.Disposable
     const nodes = queue.cache
       .rows(list)
       .map((job): Node => this.#keep({ kind: 'job', id: `${parent.id}/${job.id}`, queue, job }));
-    if (list.nextCursor !== null) {
+    if (hasMore(list)) {
       nodes.push(this.#keep({ kind: 'more', id: `${parent.id}/more/${query.states.join(',')}`, queue, query }));
     }
     return nodes;

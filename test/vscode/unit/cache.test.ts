@@ -7,7 +7,16 @@ import type { JobEvent } from '../../../shared/event.ts';
 import type { Job } from '../../../shared/job.ts';
 import { Events, Lanes, List, type RequestType, Show } from '../../../shared/protocol.ts';
 import { type CacheChange, type Hint, JobCache } from '../../../client/vscode/jobCache.ts';
-import { fitsQuery, JobLists, type ListQuery, nextDue, staleAfter } from '../../../client/vscode/jobLists.ts';
+import {
+  fitsQuery,
+  hasMore,
+  JobLists,
+  type ListQuery,
+  nextDue,
+  PAGE,
+  staleAfter,
+} from '../../../client/vscode/jobLists.ts';
+import { PullPace } from '../../../client/vscode/pace.ts';
 import { ago, attempt, counts, job, lane, NOW } from './fixtures.ts';
 
 const running: ListQuery = { states: ['running'], lane: 'default', text: '', order: 'newest' };
@@ -55,6 +64,20 @@ describe('lists of jobs', () => {
     assert.ok(change.jobs.has(20));
   });
 
+  it('stay as long as was asked for, however much happens', () => {
+    const lists = new JobLists();
+    const list = lists.list(done);
+    lists.addPage(list, { jobs: [job(1, { state: 'done' })], nextCursor: null }, true);
+    let longest = 0;
+    for (let id = 2; id <= 5000; id += 10) {
+      lists.update(Array.from({ length: 10 }, (_, nth) => job(id + nth, { state: 'done' })));
+      longest = Math.max(longest, list.ids.length);
+    }
+    assert.ok(longest <= 2 * PAGE, `${longest} jobs`);
+    assert.equal(list.ids[0], 5001);
+    assert.equal(hasMore(list), true, 'the rest is behind "Show more"');
+  });
+
   it('find text in label, command and id, whatever its case', () => {
     const query = { ...queued, text: 'NPM T' };
     assert.ok(fitsQuery(job(1), query));
@@ -94,6 +117,20 @@ describe('events', () => {
   });
 });
 
+it('pulls soon after a change, and twice a second while changes keep coming', () => {
+  const pace = new PullPace();
+  assert.equal(pace.gap, 100);
+  let now = 0;
+  let pulls = 0;
+  for (; now < 20_000; now += pace.gap) {
+    pace.began(now);
+    pulls += 1;
+  }
+  assert.ok(pulls < 50, `${pulls} pulls in 20 s`);
+  pace.began(now + 5000);
+  assert.equal(pace.gap, 100);
+});
+
 describe('the cache', () => {
   function server(): {
     cache: JobCache;
@@ -120,12 +157,10 @@ describe('the cache', () => {
         if (!found || vanishing.has(id)) throw new LanewayError('NOT_FOUND', `there is no job ${id}`);
         return { job: found, attempts: [attempt(id, 1)], checkpoints: [] };
       }
-      const { ids, states } = params as { ids?: number[]; states?: string[] };
+      const { ids, states, limit } = params as { ids?: number[]; states?: string[]; limit: number };
       const all = [...jobs.values()].toSorted((a, b) => b.id - a.id);
-      return {
-        jobs: all.filter(({ id, state }) => (ids ? ids.includes(id) : states?.includes(state))),
-        nextCursor: null,
-      };
+      const found = all.filter(({ id, state }) => (ids ? ids.includes(id) : states?.includes(state)));
+      return { jobs: found.slice(0, limit), nextCursor: found.length > limit ? 'next' : null };
     };
     const ask = <P, R>(type: RequestType<P, R>, params: P): Promise<R> => {
       asked.push(type.method);
@@ -184,7 +219,7 @@ describe('the cache', () => {
 
   it('goes on when a job is pruned between two questions', async () => {
     const { cache, jobs, events, vanishing } = server();
-    for (let id = 1; id <= 10_000; id += 1) jobs.set(id, job(id));
+    for (let id = 1; id <= 50; id += 1) jobs.set(id, job(id));
     cache.connected(hint(1), true);
     await cache.load(queued);
     assert.equal((await cache.loadDetail(1)).attempts.length, 1);
@@ -200,7 +235,7 @@ describe('the cache', () => {
     cache.takeHint(hint(4));
     await waitFor(() => cache.cursor === 4);
     assert.equal(cache.job(1), undefined);
-    assert.equal(cache.rows(cache.list(queued)).length, 9998, 'and nothing else is forgotten');
+    assert.equal(cache.rows(cache.list(queued)).length, 48, 'and nothing else is forgotten');
     cache.dispose();
   });
 
@@ -216,7 +251,39 @@ describe('the cache', () => {
     }
     await waitFor(() => cache.cursor === 201);
     assert.ok(asked.filter((method) => method === Events.method).length <= 2);
-    assert.equal(cache.list(queued).ids.length, 200);
+    assert.equal(cache.list(queued).ids.length, 50, 'a page of them, as when opened anew');
+    assert.equal(hasMore(cache.list(queued)), true);
+    await cache.more(queued);
+    assert.equal(cache.list(queued).ids.length, 100);
+    cache.dispose();
+  });
+
+  it('fills a list up again whose jobs left one by one', async () => {
+    const { cache, asked, jobs, events } = server();
+    for (let id = 1; id <= 200; id++) jobs.set(id, job(id));
+    cache.connected(hint(1), true);
+    await cache.load(queued);
+    assert.equal(cache.list(queued).ids.length, 50);
+    cache.watch({}, true);
+    for (let id = 151; id <= 180; id++) {
+      jobs.set(id, job(id, { state: 'done' }));
+      events.push(event(id, id, 'succeeded'));
+    }
+    asked.length = 0;
+    cache.takeHint(hint(180));
+    await waitFor(() => cache.cursor === 180);
+    assert.equal(cache.list(queued).ids.length, 50);
+    assert.deepEqual(asked, [Events.method, List.method, List.method], 'what changed, and one page');
+    cache.dispose();
+  });
+
+  it('tells of the first hint at once, and of the last of many', async () => {
+    const { cache } = server();
+    const told: number[] = [];
+    cache.onDidHint(({ cursor }) => told.push(cursor));
+    for (let cursor = 1; cursor <= 500; cursor++) cache.takeHint(hint(cursor));
+    await waitFor(() => told.includes(500));
+    assert.deepEqual(told, [1, 500]);
     cache.dispose();
   });
 
