@@ -6,6 +6,7 @@ import { writeSync } from 'node:fs';
 import type * as vscode from 'vscode';
 import type { Laneway, Queue } from '../../client/vscode/context.ts';
 import { Events, Lanes, List, type RequestType } from '../../shared/protocol.ts';
+import type { JobEvent } from '../../shared/event.ts';
 import type { Counts, Job, Lane } from '../../shared/job.ts';
 import { dist } from '../lib/measurement.ts';
 import { median } from '../lib/stats.ts';
@@ -40,25 +41,16 @@ async function refresh(): Promise<number> {
   const { lanesShape } = await import('../../client/vscode/views/shapes.ts');
   let cursor = 1;
   let asked = 0;
-  let priority = 0;
-  const rows = () => Array.from({ length: JOBS }, (_, index) => job(index + 1, priority));
+  // What a server would send, made before the watch starts: reading it is the connection's work.
+  let jobs = rows(0);
+  let events: JobEvent[] = [];
   const ask = async <P, R>(type: RequestType<P, R>, params: P): Promise<R> => {
     if (type === (Lanes as object)) return { lanes: [theLane()] } as R;
     if (type === (List as object)) {
       const { states, ids } = params as { states?: string[]; ids?: number[] };
-      const jobs = ids || states?.includes('queued') ? rows() : [];
-      return { jobs, nextCursor: null } as R;
+      return { jobs: ids || states?.includes('queued') ? jobs : [], nextCursor: null } as R;
     }
     if (type !== (Events as object)) throw new Error(`${type.method} was asked`);
-    const events = rows().map(({ id }) => ({
-      id: cursor,
-      jobId: id,
-      attempt: null,
-      type: 'rescheduled',
-      at: '',
-      workerId: null,
-      detail: {},
-    }));
     asked = performance.now();
     return { events, cursor } as R;
   };
@@ -95,13 +87,22 @@ async function refresh(): Promise<number> {
         void paint().then(resolve);
       });
     });
-    priority += 1;
     cursor += 1;
+    jobs = rows(cursor);
+    events = jobs.map(({ id }) => rescheduled(cursor, id));
     cache.takeHint({ ...hint, cursor });
     await painted;
     took.push(performance.now() - asked);
   }
   return median(took);
+}
+
+function rows(priority: number): Job[] {
+  return Array.from({ length: JOBS }, (_, index) => job(index + 1, priority));
+}
+
+function rescheduled(id: number, jobId: number): JobEvent {
+  return { id, jobId, attempt: null, type: 'rescheduled', at: '', workerId: null, detail: {} };
 }
 
 function job(id: number, priority: number): Job {

@@ -35,7 +35,8 @@ export class JobTree implements vscode.TreeDataProvider<Node>, vscode.Disposable
   readonly #nodes = new Map<string, Node>();
   /** Child ids by parent id, to forget what is not shown any more. */
   readonly #children = new Map<string, string[]>();
-  readonly #jobNodes = new Map<string, Set<JobNode>>();
+  /** The nodes of each job, by queue and id. */
+  readonly #jobNodes = new WeakMap<Queue, Map<number, Set<JobNode>>>();
   readonly #parents = new Map<string, Node>();
   readonly #shown = new Map<string, string>();
   readonly #perQueue: vscode.Disposable[] = [];
@@ -200,9 +201,8 @@ export class JobTree implements vscode.TreeDataProvider<Node>, vscode.Disposable
     if (known) return Object.assign(known, node);
     this.#nodes.set(node.id, node);
     if (node.kind === 'job') {
-      const key = jobKey(node.queue, node.job.id);
-      const nodes = this.#jobNodes.get(key) ?? new Set();
-      this.#jobNodes.set(key, nodes.add(node));
+      const all = this.#jobNodes.get(node.queue) ?? new Map<number, Set<JobNode>>();
+      this.#jobNodes.set(node.queue, all.set(node.job.id, (all.get(node.job.id) ?? new Set()).add(node)));
     }
     return node;
   }
@@ -223,10 +223,10 @@ export class JobTree implements vscode.TreeDataProvider<Node>, vscode.Disposable
     this.#parents.delete(id);
     this.#shown.delete(id);
     if (node?.kind === 'job') {
-      const key = jobKey(node.queue, node.job.id);
-      const nodes = this.#jobNodes.get(key);
+      const all = this.#jobNodes.get(node.queue);
+      const nodes = all?.get(node.job.id);
       nodes?.delete(node);
-      if (nodes?.size === 0) this.#jobNodes.delete(key);
+      if (nodes?.size === 0) all?.delete(node.job.id);
     }
     for (const child of this.#children.get(id) ?? []) this.#forget(child);
     this.#children.delete(id);
@@ -243,9 +243,10 @@ export class JobTree implements vscode.TreeDataProvider<Node>, vscode.Disposable
       const parent = this.#parents.get(`${queue.root}|${key}`);
       if (parent) fired.add(parent);
     }
+    const jobNodes = this.#jobNodes.get(queue);
     for (const id of change.jobs) {
       const job = queue.cache.job(id);
-      for (const node of this.#jobNodes.get(jobKey(queue, id)) ?? []) {
+      for (const node of jobNodes?.get(id) ?? []) {
         if (job) node.job = job;
         const parent = this.#parents.get(node.id);
         if (!parent || !fired.has(parent)) fired.add(node);
@@ -313,8 +314,4 @@ async function reached(queue: Queue): Promise<boolean> {
       .then(() => resolve(true), reject)
       .finally(done);
   });
-}
-
-function jobKey(queue: Queue, id: number): string {
-  return `${queue.root}|${id}`;
 }

@@ -33,6 +33,8 @@ export interface GroupNode extends Base {
 export interface JobNode extends Base {
   readonly kind: 'job';
   job: Job;
+  /** Made when first shown: what a job runs never changes. */
+  title?: string;
 }
 export interface AttemptNode extends Base {
   readonly kind: 'attempt';
@@ -107,7 +109,7 @@ export function describe(node: Node, now: number): Shown {
     case 'group':
       return describeGroup(node);
     case 'job':
-      return describeJob(node.job, now);
+      return describeJob(node.job, (node.title ??= jobTitle(node.job)), now);
     case 'attempt':
       return describeAttempt(node, now);
     case 'stage':
@@ -195,9 +197,7 @@ function describeGroup(node: GroupNode): Shown {
   };
 }
 
-/** What is to be shown of a job. */
-export function describeJob(job: Job, now: number): Shown {
-  const title = jobTitle(job);
+function describeJob(job: Job, title: string, now: number): Shown {
   const description = jobStatus(job, now);
   return {
     label: title,

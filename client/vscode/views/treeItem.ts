@@ -1,5 +1,6 @@
 /** A node's description as the editor's tree item. The only place where the trees' looks meet `vscode`. */
 import * as vscode from 'vscode';
+import type { Icon } from './icons.ts';
 import type { Node, Rows, Shown } from './nodes.ts';
 
 const FOLD = {
@@ -8,6 +9,19 @@ const FOLD = {
   expanded: vscode.TreeItemCollapsibleState.Expanded,
 } as const;
 
+const icons = new Map<string, vscode.ThemeIcon>();
+
+/** One object per icon, however many nodes have it. */
+function themeIcon({ id, color }: Icon): vscode.ThemeIcon {
+  const key = `${id} ${color}`;
+  let icon = icons.get(key);
+  if (!icon) {
+    icon = new vscode.ThemeIcon(id, color === null ? undefined : new vscode.ThemeColor(color));
+    icons.set(key, icon);
+  }
+  return icon;
+}
+
 /** The item of a node, but for its tooltip: the editor asks for that when somebody points at it. */
 export function treeItem(node: Node, shown: Shown): vscode.TreeItem {
   const item = new vscode.TreeItem(shown.label, FOLD[shown.fold]);
@@ -15,10 +29,7 @@ export function treeItem(node: Node, shown: Shown): vscode.TreeItem {
   item.description = shown.description;
   item.contextValue = shown.words.join(' ');
   item.accessibilityInformation = { label: shown.spoken, role: 'treeitem' };
-  if (shown.icon) {
-    const color = shown.icon.color === null ? undefined : new vscode.ThemeColor(shown.icon.color);
-    item.iconPath = new vscode.ThemeIcon(shown.icon.id, color);
-  }
+  if (shown.icon) item.iconPath = themeIcon(shown.icon);
   if (shown.command) item.command = { command: shown.command.id, title: shown.command.title, arguments: [node] };
   return item;
 }
