@@ -44,6 +44,19 @@ export async function largePlace(bench: Bench): Promise<Place> {
   return where;
 }
 
+/** Jobs that ended, in eight lanes, over sixty days; into a queue that nobody has open. */
+export async function fillFinished(where: Pick<Place, 'paths'>, count: number): Promise<void> {
+  const store = await openPlace(where);
+  try {
+    await store.write((tx) => {
+      for (let lane = 0; lane < 8; lane += 1) transitions.setLane(tx, `lane${lane}`, {});
+    });
+    await bulk(store, (db) => addFinished(db, count));
+  } finally {
+    await store.close();
+  }
+}
+
 /** Due jobs in a lane, by the product's own batches. */
 export async function addWaiting(store: Store, count: number, lane: string): Promise<void> {
   const jobs = Array.from({ length: 1000 }, () => ({ argv: ['true'], cwd: '/', lane }));

@@ -54,7 +54,7 @@ export function place(scratch: string, name: string): Place {
 }
 
 /** The queue of a place opened in this process. */
-export async function openPlace({ paths }: Place): Promise<Store> {
+export async function openPlace({ paths }: Pick<Place, 'paths'>): Promise<Store> {
   return openStore({ folder: paths.folder, clock: systemClock });
 }
 

@@ -52,6 +52,8 @@ button { font: inherit; padding: 2px 9px; border: 1px solid var(--vscode-button-
   color: var(--vscode-button-secondaryForeground); background: var(--vscode-button-secondaryBackground); }
 button:hover { background: var(--vscode-button-secondaryHoverBackground); }
 button[aria-pressed="true"] { color: var(--vscode-button-foreground); background: var(--vscode-button-background); }
+#live::before { content: '\\25cb  '; }
+#live[aria-pressed="true"]::before { content: '\\25cf  '; }
 button:focus-visible, canvas:focus-visible { outline: 1px solid var(--vscode-focusBorder); outline-offset: -1px; }
 #legend { display: flex; flex-wrap: wrap; gap: 10px; margin-left: 8px; color: var(--vscode-descriptionForeground); }
 #legend span { display: inline-flex; align-items: center; gap: 4px; }

@@ -11,6 +11,8 @@ const BAR_INSET = 3;
 const LEAST_WIDTH = 2;
 /** A label needs about this much. */
 const LABEL_WIDTH = 44;
+/** The sign of how it ended needs this much. */
+const SIGN_WIDTH = 16;
 
 export interface Picture {
   scene: Scene;
@@ -64,15 +66,17 @@ function drawGrid(canvas: CanvasRenderingContext2D, picture: Picture, palette: P
   const { view, width, height } = picture;
   for (const tick of ticks(view, width, 110, picture.offsetMs)) {
     const x = Math.round(xOf(view, width, tick.at));
-    canvas.globalAlpha = 0.5;
-    canvas.fillStyle = palette.grid;
+    canvas.globalAlpha = palette.contrast === null ? 0.12 : 0.4;
+    canvas.fillStyle = palette.text;
     canvas.fillRect(x, 0, 1, height);
     canvas.globalAlpha = 1;
     canvas.fillStyle = palette.dim;
     canvas.fillText(tick.label, x + 4, AXIS_HEIGHT / 2);
   }
-  canvas.fillStyle = palette.grid;
+  canvas.globalAlpha = palette.contrast === null ? 0.25 : 1;
+  canvas.fillStyle = palette.text;
   canvas.fillRect(0, AXIS_HEIGHT - 1, width, 1);
+  canvas.globalAlpha = 1;
 }
 
 /** The time before an attempt: a thin line that leads to its bar. */
@@ -114,7 +118,7 @@ function drawBar(canvas: CanvasRenderingContext2D, bar: Bar, top: number, pictur
   canvas.globalAlpha = 1;
   if (wide >= 4) {
     canvas.fillRect(from, y, 2, tall);
-    canvas.strokeStyle = palette.contrast ?? color;
+    canvas.strokeStyle = color;
     canvas.lineWidth = 1;
     canvas.stroke();
   }
@@ -135,11 +139,16 @@ function drawBar(canvas: CanvasRenderingContext2D, bar: Bar, top: number, pictur
       top + ROW_HEIGHT / 2 + 1,
     );
     canvas.restore();
+  } else if (wide >= SIGN_WIDTH) {
+    canvas.fillStyle = palette.text;
+    canvas.textAlign = 'center';
+    canvas.fillText(glyph(span.state), from + wide / 2 + 1, top + ROW_HEIGHT / 2 + 1);
+    canvas.textAlign = 'start';
   }
 }
 
 /** Not by colour alone. */
-function glyph(state: Bar['span']['state']): string {
+export function glyph(state: Bar['span']['state']): string {
   switch (state) {
     case 'running':
       return '▸';
@@ -203,6 +212,8 @@ function drawHeadings(
     canvas.fillStyle = palette.gutter;
     canvas.fillRect(0, y, picture.width, HEADING_HEIGHT - 2);
     canvas.fillStyle = palette.text;
+    // Where themes tell areas apart by lines instead of shades.
+    if (palette.contrast !== null && y > top) canvas.fillRect(0, y, picture.width, 1);
     canvas.fillText(lane.name, 12, y + HEADING_HEIGHT / 2 - 1);
     const now = picture.lanes.get(lane.name);
     if (now === undefined) continue;

@@ -3,7 +3,7 @@
  * five thousand cost the same. This file is the wiring; geometry, time and painting are elsewhere.
  */
 import { sayCount } from '../../../../shared/format.ts';
-import { AXIS_HEIGHT, draw } from './draw.ts';
+import { AXIS_HEIGHT, draw, glyph } from './draw.ts';
 import type { FromPage, Kept, ToPage } from './messages.ts';
 import { OUTCOMES, readPalette } from './palette.ts';
 import { type Bar, barAt, type Direction, endOf, keyOf, neighbour, newest, ROW_HEIGHT } from './scene.ts';
@@ -28,6 +28,8 @@ let palette = readPalette(document.documentElement);
 let view: View = kept?.view ?? { from: Date.now() - 60_000, to: Date.now() };
 let live = kept?.live ?? true;
 let fitted = kept !== undefined;
+/** Everything was asked for: while now is followed the window grows instead of moving, until another is chosen. */
+let fitting = kept?.fitting ?? false;
 let scroll = 0;
 let selected: string | null = null;
 let hovered: string | null = null;
@@ -62,7 +64,10 @@ function paint(): void {
   frame = 0;
   if (context === null) return;
   const now = Date.now();
-  if (live && state.running) view = followNow(view, now);
+  const scene = state.scene(now);
+  if (live && fitting && scene.extent)
+    view = fit({ from: scene.extent.from, to: state.running ? now : scene.extent.to });
+  else if (live && state.running) view = followNow(view, now);
   const { width, height } = canvas.getBoundingClientRect();
   const scale = window.devicePixelRatio;
   if (canvas.width !== Math.round(width * scale) || canvas.height !== Math.round(height * scale)) {
@@ -70,7 +75,6 @@ function paint(): void {
     canvas.height = Math.round(height * scale);
   }
   context.setTransform(scale, 0, 0, scale, 0, 0);
-  const scene = state.scene(now);
   scroll = Math.max(0, Math.min(scroll, scene.height - (height - AXIS_HEIGHT)));
   const job = barOf(selected)?.span.jobId ?? barOf(hovered)?.span.jobId ?? null;
   const offsetMs = -new Date(view.to).getTimezoneOffset() * 60_000;
@@ -79,7 +83,7 @@ function paint(): void {
     { scene, view, width, height, scroll, now, lanes: state.lanes, selected, hovered, job, offsetMs },
     palette,
   );
-  host.setState({ view, live, root: document.body.dataset['root'] ?? '' });
+  host.setState({ view, live, fitting, root: document.body.dataset['root'] ?? '' });
   // For tests and for people with a slow machine: what is painted, without reading pixels.
   canvas.dataset['bars'] = String(scene.bars.size);
   canvas.dataset['lanes'] = scene.lanes.map((lane) => lane.name).join(' ');
@@ -92,6 +96,7 @@ function repaint(): void {
 /** A new window of time: paint it, and ask for what of it is not loaded once it comes to rest. */
 function look(next: View, keepLive = false): void {
   view = next;
+  fitting = false;
   if (!keepLive) setLive(false);
   clearTimeout(askTimer);
   askTimer = setTimeout(() => {
@@ -108,6 +113,7 @@ function showAll(): void {
   if (extent === null) return;
   fitted = true;
   look(fit(extent), live);
+  fitting = true;
 }
 
 function setLive(on: boolean): void {
@@ -125,7 +131,9 @@ function select(bar: Bar | null): void {
   selected = keyOf(bar.span);
   // What runs stays in sight by itself while now is followed.
   const stays = live && bar.span.finishedAt === null;
-  look(stays ? view : include(view, bar.span.startedAt, endOf(bar.span, now)), stays);
+  const next = stays ? view : include(view, bar.span.startedAt, endOf(bar.span, now));
+  if (next !== view) look(next);
+  repaint();
   const top = state.scene(now).rows[bar.row]?.top ?? 0;
   const room = canvas.getBoundingClientRect().height - AXIS_HEIGHT;
   if (top < scroll + ROW_HEIGHT) scroll = top - ROW_HEIGHT * 2;
@@ -289,7 +297,11 @@ function element<T extends HTMLElement>(id: string, kind: new () => T): T {
 function drawLegend(): void {
   const legend = element('legend', HTMLElement);
   legend.replaceChildren();
-  const entries: [string, string, string][] = OUTCOMES.map((state) => [stateWords(state), palette.bars[state], '']);
+  const entries: [string, string, string][] = OUTCOMES.map((state) => [
+    `${glyph(state)} ${stateWords(state)}`,
+    palette.bars[state],
+    '',
+  ]);
   for (const [words, color, kind] of [...entries, ['waiting', palette.dim, 'waiting'] as const]) {
     const entry = document.createElement('span');
     const mark = document.createElement('i');

@@ -15,6 +15,8 @@ export interface LaneNow {
 export interface Kept {
   view: View;
   live: boolean;
+  /** Everything is kept in sight. */
+  fitting: boolean;
   /** Path of the folder whose queue it shows. */
   root: string;
 }

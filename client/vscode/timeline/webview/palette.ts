@@ -6,10 +6,9 @@ export interface Palette {
   dim: string;
   background: string;
   gutter: string;
-  grid: string;
   focus: string;
   font: string;
-  /** High-contrast themes outline what others only fill. */
+  /** Of high-contrast themes, which draw lines where others shade. */
   contrast: string | null;
   bars: Record<Span['state'], string>;
 }
@@ -34,7 +33,6 @@ export function readPalette(element: HTMLElement): Palette {
     dim: color('descriptionForeground', text),
     background: color('editor-background', '#1e1e1e'),
     gutter: color('sideBar-background', color('editor-background', '#1e1e1e')),
-    grid: color('editorIndentGuide-background1', color('panel-border', 'rgba(128,128,128,.25)')),
     focus: color('focusBorder', '#007fd4'),
     font: `${style.getPropertyValue('--vscode-font-size').trim() || '13px'} ${color('font-family', 'sans-serif')}`,
     contrast: style.getPropertyValue('--vscode-contrastBorder').trim() || null,
