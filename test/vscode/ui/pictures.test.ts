@@ -1,8 +1,44 @@
-/** The pictures of the documentation, in both themes; made only when asked for with --screenshots. */
+/** The pictures of the documentation, in every kind of theme; made only when asked for with --screenshots. */
 import { journey, picturesWanted } from '../host/journey.ts';
 import type { Sandbox } from '../host/sandbox.ts';
+import type { EditorWindow } from '../host/window.ts';
 
-const THEMES = { dark: 'Default Dark Modern', light: 'Default Light Modern' };
+const THEMES = { dark: 'Dark Modern', light: 'Light Modern', contrast: 'Dark High Contrast' };
+/** Nothing in the pictures that is not about Laneway. */
+const PLAIN = { 'window.commandCenter': false, 'window.title': 'project', 'remote.autoForwardPorts': false };
+const ELSEWHERE = '[id*="forwardedPorts"], [id*="keyboardLayout"], .statusbar-item[aria-label^="Layout"]';
+
+/** A theme as a person chooses it: high contrast is not taken from the settings while the window loads. */
+async function choose(window: EditorWindow, theme: string): Promise<void> {
+  const chosen = new RegExp(theme.includes('Contrast') ? '^hc_' : theme.toLowerCase().replace(' ', '_'));
+  await window.until(`the theme ${theme}`, async () => {
+    const classes = await window.page.locator('.monaco-workbench').getAttribute('class', { timeout: 2000 });
+    if (chosen.test(/vscode-theme-defaults-themes-(\S+)/.exec(classes ?? '')?.[1] ?? '')) return true;
+    await window.command('Preferences: Color Theme');
+    await window.asked('Select Color Theme');
+    await window.page.keyboard.type(theme);
+    await window.page.waitForTimeout(1500);
+    const offered = (await window.quickInput()).includes(theme);
+    await window.page.keyboard.press(offered ? 'Enter' : 'Escape');
+    await window.page.waitForTimeout(1500);
+    return false;
+  });
+}
+
+/** The machine may be slow, but what the pictures show is not. */
+async function settled(window: EditorWindow): Promise<void> {
+  const loading = window.page.locator('.sidebar .codicon-tree-item-loading');
+  await window.until('nothing that is being read', async () => (await loading.count()) === 0);
+}
+
+/** Room for what stands behind a job's name. */
+async function widen(window: EditorWindow): Promise<void> {
+  const { mouse } = window.page;
+  await mouse.move(349, 500);
+  await mouse.down();
+  await mouse.move(440, 500, { steps: 5 });
+  await mouse.up();
+}
 
 /** A queue in the middle of its work: something of every state. */
 async function busy(sandbox: Sandbox): Promise<void> {
@@ -35,16 +71,20 @@ async function busy(sandbox: Sandbox): Promise<void> {
 if (picturesWanted()) {
   describe('pictures', () => {
     for (const [name, theme] of Object.entries(THEMES)) {
-      journey(`in the ${name} theme`, { settings: { 'workbench.colorTheme': theme } }, async (window, { sandbox }) => {
+      journey(`in the ${name} theme`, { settings: PLAIN }, async (window, { sandbox }) => {
+        await choose(window, theme);
+        await window.page.addStyleTag({ content: `${ELSEWHERE} { display: none !important; }` });
         await busy(sandbox);
         await window.openViews();
+        await widen(window);
         await window.unfold('Lanes', /^lane build,/);
         await window.unfold('Lanes', /^lane tests,/);
         await window.unfold('Lanes', /^job 3,/);
         await window.unfold('Lanes', /^job 6,/);
         await window.openLog('Lanes', /^attempt 1, running/, /tick \d/);
         await window.page.mouse.move(700, 300);
-        await window.screenshot(`overview-${name}`);
+        await settled(window);
+        if (name !== 'contrast') await window.screenshot(`overview-${name}`);
 
         await window.command('Laneway: Show Timeline');
         const page = await window.webview('#canvas[data-bars]');
@@ -52,7 +92,10 @@ if (picturesWanted()) {
         await window.until('all bars', async () => (await page.locator('#canvas').getAttribute('data-bars')) === '7');
         await page.locator('#canvas').press('ArrowUp');
         await window.page.mouse.move(700, 300);
+        await settled(window);
         await window.screenshot(`timeline-${name}`);
+        // One of high contrast says it all.
+        if (name === 'contrast') return;
 
         await window.command('Laneway: Add Job…');
         await window.asked('Type a command');
