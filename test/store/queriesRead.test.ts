@@ -91,10 +91,10 @@ test('names of an environment follow its content, not its row', async (t) => {
 test('needs and those that need a job are jobs themselves', async (t) => {
   const { store } = await openTemp(t);
   await add(store, {}, {}, { needs: [2, 1] }, { needs: [1] });
-  const ids = (read: 'needs' | 'neededBy', id: number) => store.read((r) => queries[read](r, id)).map((job) => job.id);
-  assert.deepEqual(ids('needs', 3), [1, 2]);
-  assert.deepEqual(ids('neededBy', 1), [3, 4]);
-  assert.deepEqual(ids('needs', 1), []);
+  const ids = (read: typeof queries.needs, id: number) => store.read((r) => read(r, id)).map((job) => job.id);
+  assert.deepEqual(ids(queries.needs, 3), [1, 2]);
+  assert.deepEqual(ids(queries.neededBy, 1), [3, 4]);
+  assert.deepEqual(ids(queries.needs, 1), []);
   assert.equal(store.read((r) => queries.job(r, 3))?.waitReason, 'needs 1 and 2');
 });
 
