@@ -133,6 +133,34 @@ export class Editor {
   }
 }
 
+/** Runs in the page: the editor saves when it loses the focus, into databases of the browser. */
+async function isSaved(pattern: string): Promise<boolean> {
+  for (const [focused, event] of [
+    [true, 'focus'],
+    [false, 'blur'],
+  ] as const) {
+    document.hasFocus = () => focused;
+    window.dispatchEvent(new Event(event));
+  }
+  const asked = async <T>(request: IDBRequest<T>): Promise<T> =>
+    await new Promise((resolve, reject) => {
+      request.addEventListener('success', () => resolve(request.result));
+      request.addEventListener('error', () => reject(request.error ?? new Error('not opened')));
+    });
+  for (const { name } of await indexedDB.databases()) {
+    const database = await asked(indexedDB.open(name ?? ''));
+    try {
+      for (const store of database.objectStoreNames) {
+        const values: unknown[] = await asked(database.transaction(store).objectStore(store).getAll());
+        if (values.some((value) => typeof value === 'string' && new RegExp(pattern).test(value))) return true;
+      }
+    } finally {
+      database.close();
+    }
+  }
+  return false;
+}
+
 const TRUSTED = { 'security.workspace.trust.enabled': false };
 
 export class EditorWindow {
@@ -165,13 +193,13 @@ export class EditorWindow {
 
   /** What a person does with "Developer: Reload Window". */
   async reload(): Promise<void> {
-    // It writes down which editors are open when it loses the focus; otherwise within a minute.
-    await this.page.evaluate(() => {
-      document.hasFocus = () => false;
-      window.dispatchEvent(new Event('blur'));
-    });
     await this.page.reload({ timeout: 120_000, waitUntil: 'commit' });
     await this.#ready();
+  }
+
+  /** Waits until the editor has written down, for the next time, something like this. */
+  async saved(text: RegExp): Promise<void> {
+    await this.until(`${text} to be saved`, async () => await this.page.evaluate(isSaved, text.source));
   }
 
   async #ready(): Promise<void> {

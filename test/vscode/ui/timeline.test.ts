@@ -24,5 +24,13 @@ describe('the window', () => {
     await window.until('its log', async () => /tick \d/.test(await window.lines('panel')));
     await sandbox.write('stop');
     await window.until('its end', async () => /#2\.1 succeeded/.test(await window.lines('panel')));
+
+    // A reload keeps the page and what it shows.
+    await canvas.press('Home');
+    await window.saved(/live\\*":false/);
+    await window.reload();
+    const again = await window.webview('#canvas[data-bars="3"]');
+    assert.equal(await again.locator('#live').getAttribute('aria-pressed'), 'false');
+    assert.equal(await window.page.locator('.tabs-container .tab', { hasText: 'Timeline' }).count(), 1);
   });
 });
