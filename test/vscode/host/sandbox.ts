@@ -52,7 +52,8 @@ const FILES: Record<string, string> = {
   'notes.txt': 'echo from a selection\n',
 };
 
-export async function createSandbox(name: string): Promise<Sandbox> {
+/** With `homeFiles` the person's home folder is one of its own, `person` beside the workspace, with these in it. */
+export async function createSandbox(name: string, homeFiles?: Readonly<Record<string, string>>): Promise<Sandbox> {
   const folder = await freshFolder(name);
   sandboxes.add(folder);
   const workspace = path.join(folder, 'project');
@@ -72,6 +73,11 @@ export async function createSandbox(name: string): Promise<Sandbox> {
   };
   for (const inherited of Object.keys(env)) {
     if (/^(VSCODE_|ELECTRON_|npm_)/.test(inherited) || inherited === 'LANEWAY_WORKSPACE') delete env[inherited];
+  }
+  if (homeFiles !== undefined) {
+    env['HOME'] = path.join(folder, 'person');
+    await mkdir(env['HOME']);
+    for (const [file, text] of Object.entries(homeFiles)) await writeFile(path.join(env['HOME'], file), text);
   }
   const laneIn = (place: string, args: string[]): Promise<string> =>
     run(node24(), [path.join(ROOT, 'dist/cli.js'), '--workspace', place, ...args], {

@@ -27,6 +27,8 @@ export interface EditorOptions {
   restricted?: boolean;
   /** Names of root folders that the window has besides the sandbox's own. */
   folders?: readonly string[];
+  /** Files of a home folder that is the editor's own, e.g. `.bashrc`. */
+  homeFiles?: Readonly<Record<string, string>>;
   /** Install this instead of loading the checkout. */
   vsix?: string;
 }
@@ -90,7 +92,7 @@ export class Editor {
   }
 
   static async start(programs: Programs, options: EditorOptions = {}): Promise<Editor> {
-    const sandbox = await createSandbox('ui');
+    const sandbox = await createSandbox('ui', options.homeFiles);
     try {
       const trust = options.restricted === true ? { 'security.workspace.trust.startupPrompt': 'never' } : TRUSTED;
       const server = await startCodeServer(programs.codeServer, {

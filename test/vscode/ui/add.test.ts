@@ -1,6 +1,16 @@
 /** Adding work by typing, watching it run, reading its log. */
 import assert from 'node:assert/strict';
+import { readFile } from 'node:fs/promises';
+import path from 'node:path';
 import { journey } from '../host/journey.ts';
+import { say } from '../host/steps.ts';
+
+/** A shell that sets PATH anew before each prompt, as environment managers do. */
+const LOST = 'PATH="/usr/bin:/bin:$HOME/.local/bin"';
+const SHELL = {
+  settings: { 'terminal.integrated.defaultProfile.linux': 'bash' },
+  homeFiles: { '.bashrc': `${LOST}\nPROMPT_COMMAND='${LOST}'\n` },
+};
 
 describe('the window', () => {
   journey('adds a job by typing, shows it running and done, and opens its log', {}, async (window, { sandbox }) => {
@@ -40,4 +50,32 @@ describe('the window', () => {
     await window.row('Lanes', /^job 2, .*done/);
     assert.equal(await sandbox.lane('output', '2'), 'one\ntwo\n');
   });
+
+  journey(
+    'offers to install lane where a shell lost it: one click, and it runs there',
+    SHELL,
+    async (window, editor) => {
+      if (process.platform !== 'linux') return say('skipped: the terminal is bash on Linux only');
+      const { sandbox } = editor;
+      await window.command('Terminal: Create New Terminal');
+      const terminal = window.page.locator('.part.panel .xterm-screen').first();
+      const type = async (line: string): Promise<void> => {
+        await terminal.click({ timeout: 8000 });
+        await window.page.keyboard.type(`${line}\n`);
+      };
+      // The first lines may come before the shell does.
+      await window.until('the offer', async () => {
+        await type('lane --version');
+        return (await window.messages()).includes('Install lane');
+      });
+      await window.press('Install lane');
+      await window.until('it to be installed', async () => /Installed .*\/lane\. New/.test(await window.messages()));
+      const said = (): Promise<string> => readFile(path.join(sandbox.workspace, 'said.txt'), 'utf8');
+      await window.until('its answer', async () => {
+        await type('lane --version > said.txt');
+        return (await said()).trim() !== '';
+      });
+      assert.equal((await said()).trim(), (await sandbox.lane('--version')).trim());
+    },
+  );
 });

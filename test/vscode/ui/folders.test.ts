@@ -1,11 +1,13 @@
 /** A window with several root folders: a queue of each, shown together and told apart. */
 import assert from 'node:assert/strict';
-import { mkdirSync } from 'node:fs';
+import { mkdirSync, writeFileSync } from 'node:fs';
+import net from 'node:net';
+import path from 'node:path';
 import Database from 'better-sqlite3';
-import { statePaths } from '../../../shared/paths.ts';
+import { type StatePaths, statePaths } from '../../../shared/paths.ts';
 import { journey } from '../host/journey.ts';
 
-const FOLDERS = ['second', 'newer'];
+const FOLDERS = ['second', 'newer', 'updated', 'strange', 'blocked'];
 
 describe('the window', () => {
   journey('shows a queue per folder, and asks which is meant', { folders: FOLDERS }, async (window, { sandbox }) => {
@@ -13,6 +15,14 @@ describe('the window', () => {
     const { database, folder } = statePaths(sandbox.folder('newer'), sandbox.env);
     mkdirSync(folder, { recursive: true, mode: 0o700 });
     new Database(database).exec('PRAGMA user_version = 9999').close();
+    const blocked = statePaths(sandbox.folder('blocked'), sandbox.env);
+    writeFileSync(blocked.folder, 'no folder');
+    const others = await Promise.all([
+      listen(statePaths(sandbox.folder('updated'), sandbox.env), newerServer),
+      listen(statePaths(sandbox.folder('strange'), sandbox.env), (socket) =>
+        socket.end('220 mail.example ready\r\n\r\n'),
+      ),
+    ]);
 
     await window.openViews();
     await window.command('Laneway: Add Job…');
@@ -36,14 +46,50 @@ describe('the window', () => {
     await window.row('Lanes', /^job 1, node tick\.mjs, canceled/);
 
     // One that cannot be opened says why, and takes nothing from the others.
+    await window.unfold('Lanes', /^folder updated,/);
+    await window.row('Lanes', /^The server could not be reached: client \S+ speaks protocol 1, server 99/);
+    await window.unfold('Lanes', /^folder strange,/);
+    await window.row('Lanes', /^The server could not be reached: what listens on the socket is no Laneway server/);
+    const told = async (...words: string[]): Promise<void> => {
+      await window.until(`a message of ${words.join(', ')}`, async () => {
+        const shown = await window.messages();
+        return words.every((each) => shown.includes(each));
+      });
+    };
     await window.unfold('Lanes', /^folder newer,/);
     await window.row('Lanes', /^The server could not be reached: .* has schema 9999/);
-    await window.command('Notifications: Show Notifications');
-    await window.until('a message with a way on', async () => {
-      const shown = await window.page.locator('.notifications-center').innerText({ timeout: 2000 });
-      return shown.includes('schema 9999') && shown.includes('Check for Updates');
-    });
-    assert.equal((await window.rows('Lanes')).filter((row) => row.startsWith('folder ')).length, 3);
+    await told('schema 9999', 'Check for Updates', 'Reload Window', 'Show Server Log');
+    await window.unfold('Lanes', /^folder blocked,/);
+    await window.row('Lanes', /^The server could not be reached: .* is no folder/);
+    await told('is no folder', 'Restart Server');
+    assert.match(await window.statusItem(), /schema 9999|speaks protocol|no Laneway server|is no folder/);
+    assert.equal((await window.rows('Lanes')).filter((row) => row.startsWith('folder ')).length, 1 + FOLDERS.length);
+    for (const other of others) other.close();
     await window.screenshot('folders');
   });
 });
+
+/** Something in the place of a folder's server. */
+async function listen({ socket }: StatePaths, answer: (socket: net.Socket) => void): Promise<net.Server> {
+  mkdirSync(path.dirname(socket), { recursive: true, mode: 0o700 });
+  const server = net.createServer((each) => {
+    each.on('error', () => undefined);
+    answer(each);
+  });
+  await new Promise<void>((resolve) => server.listen(socket, resolve));
+  return server.unref();
+}
+
+/** Answers the greeting as a server of a later protocol does. */
+function newerServer(socket: net.Socket): void {
+  socket.on('data', (data) => {
+    const id = /"id":(\d+)/.exec(data.toString('latin1'))?.[1];
+    if (id === undefined) return;
+    const message = 'client 0.1.0 speaks protocol 1, server 99.0.0 speaks protocol 2';
+    const hint = 'install Laneway 99.0.0 or newer, then try again';
+    const mismatch = { code: 'VERSION_MISMATCH', message, hint, protocol: 2, version: '99.0.0', running: 0 };
+    const error = { code: -32_050, message, data: mismatch };
+    const body = JSON.stringify({ jsonrpc: '2.0', id: Number(id), error });
+    socket.write(`Content-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`);
+  });
+}
