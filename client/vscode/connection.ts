@@ -330,8 +330,12 @@ export class ServerConnection {
   }
 }
 
-/** What vscode-jsonrpc rejects a request with whose connection went away before or after it was sent. */
-const LOST: ReadonlySet<unknown> = new Set([ErrorCodes.PendingResponseRejected, ErrorCodes.ConnectionInactive]);
+/** What a request is rejected with whose connection went away before or after it was sent, or while it was. */
+const LOST: ReadonlySet<unknown> = new Set([
+  ErrorCodes.PendingResponseRejected,
+  ErrorCodes.ConnectionInactive,
+  ErrorCodes.MessageWriteError,
+]);
 
 function isConnectionLost(error: unknown): boolean {
   return LOST.has((error as { code?: unknown } | null)?.code);

@@ -3,11 +3,13 @@ import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { mkdtemp, readFile, realpath, rm, writeFile } from 'node:fs/promises';
+import net from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { promisify } from 'node:util';
 import * as vscode from 'vscode';
 import type { Laneway, Queue } from '../../../client/vscode/context.ts';
+import { thisRuntime } from '../../../client/vscode/runtime.ts';
 import { JobTree } from '../../../client/vscode/views/jobTree.ts';
 import type { Node } from '../../../client/vscode/views/nodes.ts';
 import { lanesShape } from '../../../client/vscode/views/shapes.ts';
@@ -133,6 +135,52 @@ describe('harm', () => {
     const { jobs } = await queue.request(List, { ids: answered.map(({ id }) => id), limit: 100 });
     assert.equal(jobs.length, answered.length);
     await become(answered.at(-1)!.id, 'done');
+  });
+
+  it('what listens in the place of a server is told from one, and not waited for without end', async () => {
+    const { ServerConnection } = await import('../../../client/vscode/connection.ts');
+    const folder = vscode.workspace.workspaceFolders![0]!;
+    const cases: [answer: (socket: net.Socket) => void, told: RegExp][] = [
+      [(socket) => socket.resume(), /the server does not answer \(waited 0\.5 s\)/],
+      [
+        (socket) => socket.on('data', () => socket.write('HTTP/1.1 400 Bad\r\n\r\nBad\r\n\r\n')),
+        /is no Laneway server/,
+      ],
+      [(socket) => socket.destroy(), /ended before it answered/],
+    ];
+    for (const [answer, told] of cases) {
+      const workspace = await realpath(await mkdtemp(path.join(tmpdir(), 'laneway-other-')));
+      const { socket } = statePaths(workspace, process.env);
+      const open = new Set<net.Socket>();
+      const other = net.createServer((each) => {
+        open.add(each.on('error', () => undefined));
+        answer(each);
+      });
+      await new Promise<void>((resolve) => other.listen(socket, resolve));
+      try {
+        const connection = new ServerConnection({
+          workspace,
+          folder,
+          env: process.env,
+          runtime: thisRuntime(),
+          serverBundle: '',
+          version: '0.0.0',
+          log: laneway.log,
+          methods: [],
+          welcomeMs: 500,
+          onReconnecting: () => undefined,
+          onReconnected: () => undefined,
+          onHandshakeLost: () => undefined,
+          onLost: () => undefined,
+          onMessage: () => undefined,
+        });
+        await assert.rejects(connection.start(), told);
+      } finally {
+        for (const each of open) each.destroy();
+        other.close();
+        await rm(workspace, { recursive: true });
+      }
+    }
   });
 
   it('lane is installed by one command, and runs', async function () {
