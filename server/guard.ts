@@ -36,6 +36,7 @@ export function startGuard({ paths, listener, ending, log, introduce }: GuardOpt
   let stopped = false;
 
   const look = async (): Promise<void> => {
+    if (stopped) return;
     // What would be written from now on, nobody would find again.
     if (inodeOf(paths.database) !== database) {
       ending.ask({ force: true, reason: 'its database was taken away' });
@@ -62,7 +63,7 @@ export function startGuard({ paths, listener, ending, log, introduce }: GuardOpt
     wanted = true;
     if (looking) return;
     looking = true;
-    while (wanted && !stopped) {
+    while (wanted) {
       wanted = false;
       await look().catch((error: unknown) =>
         log(`what a server needs cannot be made again: ${toErrorData(error).message}`),
