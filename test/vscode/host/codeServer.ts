@@ -91,8 +91,11 @@ export async function startCodeServer(folder: string, options: CodeServerOptions
       await writeFile(path.join(settings, 'settings.json'), JSON.stringify(options.settings, null, 2));
     }
     const main = path.join(folder, 'out/server-main.js');
+    // It leaves sockets and folders where temporary things go: a place that goes with its data.
+    const temporary = path.join(dataFolder, 'tmp');
+    await mkdir(temporary, { mode: 0o700 });
     // VSCODE_CLI: take the environment as it is instead of asking a login shell for it.
-    const env = { ...options.env, VSCODE_CLI: '1' };
+    const env = { ...options.env, VSCODE_CLI: '1', TMPDIR: temporary, XDG_RUNTIME_DIR: temporary };
     const common = ['--accept-server-license-terms', '--server-data-dir', dataFolder, '--telemetry-level', 'off'];
     const install = (vsix: string, until = AbortSignal.timeout(120_000)): Promise<string> =>
       run(node24(), [main, ...common, '--install-extension', vsix, '--force'], { env, signal: until });
