@@ -4,7 +4,8 @@ import { mkdir } from 'node:fs/promises';
 import path from 'node:path';
 import { ROOT } from './places.ts';
 import { say } from './steps.ts';
-import { Editor, type EditorOptions, type EditorWindow, type Programs } from './window.ts';
+import { Editor, type EditorOptions, type Programs } from './editor.ts';
+import type { EditorWindow } from './window.ts';
 
 let programs: Programs | null = null;
 

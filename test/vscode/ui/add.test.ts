@@ -60,7 +60,8 @@ describe('the window', () => {
       await window.command('Terminal: Create New Terminal');
       const terminal = window.page.locator('.part.panel .xterm-screen').first();
       const type = async (line: string): Promise<void> => {
-        await terminal.click({ timeout: 8000 });
+        // Messages may lie over its right half.
+        await terminal.click({ timeout: 8000, position: { x: 20, y: 20 } });
         await window.page.keyboard.type(`${line}\n`);
       };
       // The first lines may come before the shell does.

@@ -7,7 +7,8 @@ import { statePaths } from '../../../shared/paths.ts';
 import { journey } from '../host/journey.ts';
 import { makeLaterPackage, makePackage } from '../host/packages.ts';
 import type { Sandbox } from '../host/sandbox.ts';
-import type { Editor, EditorWindow } from '../host/window.ts';
+import type { Editor } from '../host/editor.ts';
+import type { EditorWindow } from '../host/window.ts';
 
 const RUNNING = /^job 1, .*running/;
 
