@@ -11,14 +11,14 @@ import { progressOf } from './commands/showProgress.ts';
 import { allCommands } from './commands/index.ts';
 import type { Command, Laneway, Queue } from './context.ts';
 import { hasLiveJobs } from './liveJobs.ts';
-import { tellFailure } from './messages.ts';
-import { Notifications } from './notifications.ts';
+import { tellFailure } from './messages/tell.ts';
+import { Notifications } from './messages/notifications.ts';
 import { activateOutput } from './output/index.ts';
 import { FolderQueue } from './queue.ts';
 import { thisRuntime } from './runtime.ts';
 import { activateSettingsSync, settingsOf } from './settingsSync.ts';
-import { activateTaskType } from './taskType.ts';
-import { activateTerminalPath } from './terminalPath.ts';
+import { activateTaskType } from './tasks/taskType.ts';
+import { activateTerminalPath } from './terminal/terminalPath.ts';
 import { activateTimeline } from './timeline/index.ts';
 import { Views } from './views/views.ts';
 

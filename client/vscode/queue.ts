@@ -21,7 +21,7 @@ import type { ConnectionOptions, OlderServer, ServerConnection } from './connect
 import type { Queue, QueueState } from './context.ts';
 import { type Hint, JobCache } from './jobCache.ts';
 import { tryDial } from './dial.ts';
-import { blame } from './messages.ts';
+import { blame } from './messages/tell.ts';
 import { bundles, type Runtime } from './runtime.ts';
 import { watchServerFile } from './serverWatch.ts';
 

@@ -8,7 +8,7 @@ import { toErrorData } from '../../shared/errors.ts';
 import { LanesSet, SettingsSet } from '../../shared/protocol.ts';
 import { laneSettings, queueSettings, type SettingName, settingNames, type Settings } from './config.ts';
 import type { Laneway, Queue } from './context.ts';
-import { tell } from './messages.ts';
+import { tell } from './messages/tell.ts';
 
 const WRITTEN = 'laneway.written:';
 

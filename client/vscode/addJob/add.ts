@@ -6,7 +6,7 @@ import type { AddRequest, Job } from '../../../shared/job.ts';
 import { Add } from '../../../shared/protocol.ts';
 import { defaultLane, defaultRetries } from '../config.ts';
 import type { Laneway, Queue } from '../context.ts';
-import { withoutIcons } from '../plainText.ts';
+import { withoutIcons } from '../messages/plainText.ts';
 import { callerEnv } from '../runtime.ts';
 import { jobName } from '../views/title.ts';
 

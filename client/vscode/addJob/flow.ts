@@ -8,7 +8,7 @@ import { Lanes } from '../../../shared/protocol.ts';
 import { pickJobs } from '../commands/jobPicker.ts';
 import { defaultLane } from '../config.ts';
 import type { Laneway, Queue } from '../context.ts';
-import { withoutIcons } from '../plainText.ts';
+import { withoutIcons } from '../messages/plainText.ts';
 import { askPick, askText, type Answer, type Choice } from './ask.ts';
 import { type JobForm, laneProblem, lineOf, OPTIONS, problem, readTyped, showArgv } from './jobForm.ts';
 import { history, scripts, tasks } from './sources.ts';

@@ -5,7 +5,7 @@ import { readTyped } from '../addJob/jobForm.ts';
 import { type KnownTask, tasks } from '../addJob/sources.ts';
 import { addJob as add } from '../addJob/add.ts';
 import type { Command } from '../context.ts';
-import { withoutIcons } from '../plainText.ts';
+import { withoutIcons } from '../messages/plainText.ts';
 import { askAndAdd } from './addJob.ts';
 import { resolveQueue } from './target.ts';
 

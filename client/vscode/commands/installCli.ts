@@ -6,11 +6,11 @@
 import os from 'node:os';
 import * as vscode from 'vscode';
 import type { Command, Laneway } from '../context.ts';
-import { installCli as install, type Installed, type Shell } from '../installCli.ts';
-import { tell } from '../messages.ts';
+import { installCli as install, type Installed, type Shell } from '../terminal/installCli.ts';
+import { tell } from '../messages/tell.ts';
 import { callerEnv } from '../runtime.ts';
-import { ensureShim } from '../terminalPath.ts';
-import { missedLane, withoutFolder } from '../terminalWords.ts';
+import { ensureShim } from '../terminal/terminalPath.ts';
+import { missedLane, withoutFolder } from '../terminal/missedLane.ts';
 
 /** Remembered for the person, not for a window: offered, or done. */
 const OFFERED = 'laneway.cliOffered';

@@ -4,7 +4,7 @@ import { toErrorData } from '../../../shared/errors.ts';
 import { type Job, JOB_STATES } from '../../../shared/job.ts';
 import { List } from '../../../shared/protocol.ts';
 import type { JobHandle, Queue } from '../context.ts';
-import { withoutIcons } from '../plainText.ts';
+import { withoutIcons } from '../messages/plainText.ts';
 import { iconOf } from '../views/icons.ts';
 import { jobStatus } from '../views/nodes.ts';
 import { jobName } from '../views/title.ts';

@@ -2,7 +2,7 @@
 import path from 'node:path';
 import * as vscode from 'vscode';
 import type { Command } from '../context.ts';
-import { ensureShim } from '../terminalPath.ts';
+import { ensureShim } from '../terminal/terminalPath.ts';
 import { resolveQueue } from './target.ts';
 
 export const openTerminal: Command = {

@@ -7,7 +7,7 @@ import { sayCount } from '../../../shared/format.ts';
 import type { Workspace } from '../../../shared/job.ts';
 import { askCli, type Cli } from '../cli.ts';
 import type { Command } from '../context.ts';
-import { withoutIcons } from '../plainText.ts';
+import { withoutIcons } from '../messages/plainText.ts';
 import { thisRuntime } from '../runtime.ts';
 
 export const removeQueues: Command = {

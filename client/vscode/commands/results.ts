@@ -2,7 +2,7 @@
 import { fromErrorData } from '../../../shared/errors.ts';
 import { sayCount } from '../../../shared/format.ts';
 import type { JobResult } from '../../../shared/protocol.ts';
-import { tell } from '../messages.ts';
+import { tell } from '../messages/tell.ts';
 
 /**
  * The results; a message names how many did not work and the first reason.

@@ -6,7 +6,7 @@ import * as vscode from 'vscode';
 import type { Job } from '../../../shared/job.ts';
 import { Cancel, Wait } from '../../../shared/protocol.ts';
 import type { Command, Queue } from '../context.ts';
-import { withoutLinks } from '../plainText.ts';
+import { withoutLinks } from '../messages/plainText.ts';
 import { jobStatus } from '../views/nodes.ts';
 import { jobName } from '../views/title.ts';
 import { resolveJob } from './target.ts';

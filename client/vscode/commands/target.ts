@@ -8,7 +8,7 @@ import { LANE_NAME } from '../../../shared/limits.ts';
 import type { Job, StateFilter } from '../../../shared/job.ts';
 import { Lanes, List, Show } from '../../../shared/protocol.ts';
 import type { JobArgument, JobHandle, Laneway, Queue } from '../context.ts';
-import { Guided } from '../failure.ts';
+import { Guided } from '../messages/failure.ts';
 import { folderOf, idOf, laneOf, queueOf } from './arguments.ts';
 import { pickJob, pickJobs } from './jobPicker.ts';
 

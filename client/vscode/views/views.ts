@@ -6,7 +6,7 @@
 import * as vscode from 'vscode';
 import type { ViewControls } from '../commands/views.ts';
 import type { Laneway, Queue } from '../context.ts';
-import { type Glance, glance, stillSeen } from '../glance.ts';
+import { type Glance, glance, stillSeen } from './glance.ts';
 import { JobTree } from './jobTree.ts';
 import type { Node } from './nodes.ts';
 import { isEmpty, lanesShape, statesShape } from './shapes.ts';

@@ -8,12 +8,13 @@ import {
   queueSettings,
   type Settings,
 } from '../../../client/vscode/config.ts';
-import { foldEndings, settle, worthAsking } from '../../../client/vscode/endings.ts';
-import { aimed, failureText, Guided, nextSteps } from '../../../client/vscode/failure.ts';
-import { glance, stillSeen } from '../../../client/vscode/glance.ts';
-import { withoutIcons, withoutLinks } from '../../../client/vscode/plainText.ts';
+import { foldEndings, settle, worthAsking } from '../../../client/vscode/messages/endings.ts';
+import { aimed, failureText, Guided, nextSteps } from '../../../client/vscode/messages/failure.ts';
+import { glance, stillSeen } from '../../../client/vscode/views/glance.ts';
+import { withoutIcons, withoutLinks } from '../../../client/vscode/messages/plainText.ts';
 import { toErrorData } from '../../../shared/errors.ts';
-import { callerEnv, runtimeEnv, shim } from '../../../client/vscode/runtime.ts';
+import { callerEnv, runtimeEnv } from '../../../client/vscode/runtime.ts';
+import { shim } from '../../../client/vscode/terminal/shim.ts';
 import { counts, job } from './fixtures.ts';
 
 const settings =

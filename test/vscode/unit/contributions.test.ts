@@ -5,7 +5,7 @@ import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, it } from 'node:test';
 import { laneSettings, settingNames } from '../../../client/vscode/config.ts';
-import { nextSteps } from '../../../client/vscode/failure.ts';
+import { nextSteps } from '../../../client/vscode/messages/failure.ts';
 import { CONTEXT_WORDS, describe as describeNode, type Node } from '../../../client/vscode/views/nodes.ts';
 import { ERROR_CODES } from '../../../shared/errors.ts';
 import { laneQueries } from '../../../client/vscode/views/lists.ts';

@@ -13,7 +13,7 @@ import {
 } from '../../../client/vscode/addJob/jobForm.ts';
 import { packageScripts, scriptRunner, taskCommand } from '../../../client/vscode/addJob/taskCommand.ts';
 import { attemptOf, folderOf, idOf, laneOf } from '../../../client/vscode/commands/arguments.ts';
-import { taskExit, taskRequest } from '../../../client/vscode/taskDefinition.ts';
+import { taskExit, taskRequest } from '../../../client/vscode/tasks/taskDefinition.ts';
 import { job } from './fixtures.ts';
 
 describe('what was typed', () => {

@@ -5,8 +5,14 @@ import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, 
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, it } from 'node:test';
-import { askShell, installCli, runShell, type Shell, writeLauncher } from '../../../client/vscode/installCli.ts';
-import { missedLane, withoutFolder } from '../../../client/vscode/terminalWords.ts';
+import {
+  askShell,
+  installCli,
+  runShell,
+  type Shell,
+  writeLauncher,
+} from '../../../client/vscode/terminal/installCli.ts';
+import { missedLane, withoutFolder } from '../../../client/vscode/terminal/missedLane.ts';
 
 const windows = process.platform === 'win32' && 'its PATH is set in another way';
 

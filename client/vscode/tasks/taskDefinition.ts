@@ -1,8 +1,8 @@
 /** A `tasks.json` entry of type `laneway` as a job, and a job's ending as a task's exit code. Pure. */
-import { parseDuration } from '../../shared/duration.ts';
-import { LanewayError } from '../../shared/errors.ts';
-import type { AddRequest, Job } from '../../shared/job.ts';
-import { readTyped } from './addJob/jobForm.ts';
+import { parseDuration } from '../../../shared/duration.ts';
+import { LanewayError } from '../../../shared/errors.ts';
+import type { AddRequest, Job } from '../../../shared/job.ts';
+import { readTyped } from '../addJob/jobForm.ts';
 
 /** What `contributes.taskDefinitions` allows. */
 export interface TaskDefinition {

@@ -1,6 +1,6 @@
 /** What the status bar and the badge say of all queues of a window. Pure. */
-import { sayCount } from '../../shared/format.ts';
-import type { Counts } from '../../shared/job.ts';
+import { sayCount } from '../../../shared/format.ts';
+import type { Counts } from '../../../shared/job.ts';
 
 /** The counts of one queue, and how many of its dead the person has seen. */
 export interface Seen {

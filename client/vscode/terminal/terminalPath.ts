@@ -6,9 +6,10 @@
 import fs from 'node:fs/promises';
 import path from 'node:path';
 import * as vscode from 'vscode';
-import { toErrorData } from '../../shared/errors.ts';
-import type { Laneway } from './context.ts';
-import { bundles, shim, thisRuntime } from './runtime.ts';
+import { toErrorData } from '../../../shared/errors.ts';
+import type { Laneway } from '../context.ts';
+import { bundles, thisRuntime } from '../runtime.ts';
+import { shim } from './shim.ts';
 
 /** The folder with `lane` in it, written anew when this version's differs. */
 export async function ensureShim(extension: vscode.ExtensionContext): Promise<string> {

@@ -1,6 +1,6 @@
 /** Messages with buttons. None is awaited by who tells it: a notification left open holds up nothing. */
 import * as vscode from 'vscode';
-import { type ErrorData, toErrorData } from '../../shared/errors.ts';
+import { type ErrorData, toErrorData } from '../../../shared/errors.ts';
 import { aimed, failureText, Guided, type NextStep, nextSteps } from './failure.ts';
 import { withoutLinks } from './plainText.ts';
 

@@ -1,5 +1,5 @@
 /** What a failure says and which next steps it offers. Pure; `messages.ts` shows it. */
-import { type ErrorCode, type ErrorData, LanewayError } from '../../shared/errors.ts';
+import { type ErrorCode, type ErrorData, LanewayError } from '../../../shared/errors.ts';
 
 /** A button under a message, and the command that it runs. */
 export interface NextStep {

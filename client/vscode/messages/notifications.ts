@@ -1,12 +1,12 @@
 /** Tells how the jobs that were added from this window ended. Asks only when the counts say it may have happened. */
-import { toErrorData } from '../../shared/errors.ts';
-import type { Counts, Job } from '../../shared/job.ts';
-import { MAX_LIST } from '../../shared/limits.ts';
-import { List } from '../../shared/protocol.ts';
-import { notifications } from './config.ts';
-import type { Laneway, Queue } from './context.ts';
+import { toErrorData } from '../../../shared/errors.ts';
+import type { Counts, Job } from '../../../shared/job.ts';
+import { MAX_LIST } from '../../../shared/limits.ts';
+import { List } from '../../../shared/protocol.ts';
+import { notifications } from '../config.ts';
+import type { Laneway, Queue } from '../context.ts';
 import { foldEndings, settle, worthAsking } from './endings.ts';
-import { tell } from './messages.ts';
+import { tell } from './tell.ts';
 
 /** How far back a rise in the counts may concern a job that was added just now, in milliseconds. */
 const JUST_NOW_MS = 2000;

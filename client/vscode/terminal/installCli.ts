@@ -6,8 +6,8 @@
 import { spawn } from 'node:child_process';
 import fs from 'node:fs/promises';
 import path from 'node:path';
-import { LanewayError } from '../../shared/errors.ts';
-import { SHIM_MARK, shellQuote } from './runtime.ts';
+import { LanewayError } from '../../../shared/errors.ts';
+import { SHIM_MARK, shellQuote } from './shim.ts';
 
 /** A person's shell and where it begins. */
 export interface Shell {

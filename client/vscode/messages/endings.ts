@@ -2,12 +2,12 @@
  * Which endings of this window's own jobs are told, and how several are folded into one
  * message. Pure; `notifications.ts` asks the server and shows it.
  */
-import { sayCount } from '../../shared/format.ts';
-import type { Counts, Job } from '../../shared/job.ts';
-import type { Notifications } from './config.ts';
+import { sayCount } from '../../../shared/format.ts';
+import type { Counts, Job } from '../../../shared/job.ts';
+import type { Notifications } from '../config.ts';
 import type { NextStep } from './failure.ts';
-import { isTerminal } from './jobLists.ts';
-import { endingText, jobName } from './views/title.ts';
+import { isTerminal } from '../jobLists.ts';
+import { endingText, jobName } from '../views/title.ts';
 
 /** What to say of jobs that ended. */
 export interface Ending {

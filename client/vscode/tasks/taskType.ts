@@ -5,17 +5,17 @@
  */
 import path from 'node:path';
 import * as vscode from 'vscode';
-import { LanewayError, toErrorData } from '../../shared/errors.ts';
-import { sayLocally } from '../../shared/format.ts';
-import type { AddRequest, Job } from '../../shared/job.ts';
-import { Cancel, Events, Show } from '../../shared/protocol.ts';
-import { addJob } from './addJob/add.ts';
-import type { Laneway, Queue } from './context.ts';
-import { isTerminal } from './jobLists.ts';
-import { LogReader, type LogSink } from './output/reader.ts';
-import { Utf8Decoder } from './output/utf8.ts';
+import { LanewayError, toErrorData } from '../../../shared/errors.ts';
+import { sayLocally } from '../../../shared/format.ts';
+import type { AddRequest, Job } from '../../../shared/job.ts';
+import { Cancel, Events, Show } from '../../../shared/protocol.ts';
+import { addJob } from '../addJob/add.ts';
+import type { Laneway, Queue } from '../context.ts';
+import { isTerminal } from '../jobLists.ts';
+import { LogReader, type LogSink } from '../output/reader.ts';
+import { Utf8Decoder } from '../output/utf8.ts';
 import { type TaskDefinition, taskExit, taskRequest } from './taskDefinition.ts';
-import { endingText, jobName } from './views/title.ts';
+import { endingText, jobName } from '../views/title.ts';
 
 /** A closing window closes its terminals, too: only one that stays open this long meant the job. */
 const MEANT_MS = 1500;
