@@ -7,12 +7,12 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { LanewayError, toErrorData } from '../shared/errors.ts';
 import { prepareGround } from '../shared/ground.ts';
 import { type Env, findWorkspace, type StatePaths, statePaths } from '../shared/paths.ts';
-import { answers } from './answers.ts';
+import { answers } from './presence/answers.ts';
 import { elect } from './instanceLock.ts';
 import { openQueue } from './openQueue.ts';
 import { openServerLog, type ServerLog } from './serverLog.ts';
 import { serve } from './serve.ts';
-import { clearStartError, writeStartError } from './serverFile.ts';
+import { clearStartError, writeStartError } from './presence/serverFile.ts';
 import type { Clock } from './store/api.ts';
 import { VERSION } from './version.ts';
 

@@ -55,7 +55,7 @@ export const recordSleep: ServerModule['recordSleep'] = async (job, name, durati
 
 export const killServer: ServerModule['killServer'] = async (options) => {
   requireNode();
-  return (await import('./kill.ts')).killServer({ ...options, env: env(), clock });
+  return (await import('./presence/kill.ts')).killServer({ ...options, env: env(), clock });
 };
 
 export const workspacesList: ServerModule['workspacesList'] = async (options) => {

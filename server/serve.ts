@@ -23,7 +23,7 @@ import { concurrencyOf, makeWorker } from './makeWorker.ts';
 import { tidyWhenQuiet } from './memory.ts';
 import type { OpenQueue } from './openQueue.ts';
 import { startRetention } from './retention.ts';
-import { removeServerFile, writeServerFile } from './serverFile.ts';
+import { removeServerFile, writeServerFile } from './presence/serverFile.ts';
 import { type Greeting, Session } from './session.ts';
 import type { Clock } from './store/api.ts';
 import * as queries from './store/queries/index.ts';

@@ -5,7 +5,7 @@ import type { Check } from '../../shared/job.ts';
 import { SOCKET_PATH_BYTES, type StatePaths } from '../../shared/paths.ts';
 import { isAlive } from './alive.ts';
 import { damagedIn } from '../openQueue.ts';
-import type { ServerFile } from '../serverFile.ts';
+import type { ServerFile } from '../presence/serverFile.ts';
 import type { Store } from '../store/api.ts';
 import { judgeFilesystem } from '../store/filesystem.ts';
 import * as queries from '../store/queries/index.ts';

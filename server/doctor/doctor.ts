@@ -7,10 +7,10 @@ import { type Env, statePaths, type StatePaths, thisMachine } from '../../shared
 import { toErrorData } from '../../shared/errors.ts';
 import { checkGround } from '../../shared/ground.ts';
 import { otherSocket } from '../../shared/serverSocket.ts';
-import { answers } from '../answers.ts';
+import { answers } from '../presence/answers.ts';
 import * as checks from './checks.ts';
-import { isLocked } from '../findServer.ts';
-import { readServerFile } from '../serverFile.ts';
+import { isLocked } from '../presence/findServer.ts';
+import { readServerFile } from '../presence/serverFile.ts';
 import type { Clock, Store } from '../store/api.ts';
 import { openStore } from '../store/open.ts';
 import * as queries from '../store/queries/index.ts';

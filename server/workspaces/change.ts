@@ -7,7 +7,7 @@ import { LanewayError } from '../../shared/errors.ts';
 import type { Workspace } from '../../shared/job.ts';
 import { type Env, findWorkspace, statePaths } from '../../shared/paths.ts';
 import { ServerStop } from '../../shared/protocol.ts';
-import { isLocked } from '../findServer.ts';
+import { isLocked } from '../presence/findServer.ts';
 import { readHost } from '../run/host.ts';
 import { runTool } from '../run/tool.ts';
 import type { Clock } from '../store/api.ts';

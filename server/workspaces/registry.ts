@@ -3,7 +3,7 @@ import fs from 'node:fs';
 import path from 'node:path';
 import type { Counts, Workspace } from '../../shared/job.ts';
 import { type Env, stateHome, type StatePaths, statePaths } from '../../shared/paths.ts';
-import { findServer } from '../findServer.ts';
+import { findServer } from '../presence/findServer.ts';
 import type { Clock } from '../store/api.ts';
 import { openStore } from '../store/open.ts';
 import * as queries from '../store/queries/index.ts';

@@ -1,8 +1,8 @@
 /** Tells a running server that the database has changed, so that it need not find out by itself. */
 import net from 'node:net';
-import { encodeFrame } from '../shared/framing.ts';
-import { Poke, PROTOCOL } from '../shared/protocol.ts';
-import { VERSION } from './version.ts';
+import { encodeFrame } from '../../shared/framing.ts';
+import { Poke, PROTOCOL } from '../../shared/protocol.ts';
+import { VERSION } from '../version.ts';
 
 const PATIENCE_MS = 200;
 

@@ -3,16 +3,16 @@
  * when all says that it is this queue's server: it holds the instance lock, it is the process that was named beside
  * the database, and the one with the start time that it registered with. Its jobs are reaped by the next worker.
  */
-import { LanewayError } from '../shared/errors.ts';
-import { type Env, statePaths } from '../shared/paths.ts';
+import { LanewayError } from '../../shared/errors.ts';
+import { type Env, statePaths } from '../../shared/paths.ts';
 import { findServer, isLocked } from './findServer.ts';
-import { createProcesses } from './run/processes.ts';
-import { readHost } from './run/host.ts';
-import { runTool } from './run/tool.ts';
+import { createProcesses } from '../run/processes.ts';
+import { readHost } from '../run/host.ts';
+import { runTool } from '../run/tool.ts';
 import { removeServerFile } from './serverFile.ts';
-import type { Clock } from './store/api.ts';
-import { openStore } from './store/open.ts';
-import * as queries from './store/queries/index.ts';
+import type { Clock } from '../store/api.ts';
+import { openStore } from '../store/open.ts';
+import * as queries from '../store/queries/index.ts';
 
 /** Milliseconds until a killed process has let go of its lock. */
 const GONE_MS = 10_000;

@@ -4,8 +4,8 @@
  */
 import fs from 'node:fs';
 import path from 'node:path';
-import type { ErrorData } from '../shared/errors.ts';
-import type { StatePaths } from '../shared/paths.ts';
+import type { ErrorData } from '../../shared/errors.ts';
+import type { StatePaths } from '../../shared/paths.ts';
 
 export interface ServerFile {
   pid: number;

@@ -1,8 +1,8 @@
 /** Whether a server runs for a queue, asked without speaking to it. */
 import fs from 'node:fs';
-import type { StatePaths } from '../shared/paths.ts';
+import type { StatePaths } from '../../shared/paths.ts';
 import { readServerFile, type ServerFile } from './serverFile.ts';
-import { tryFileLock } from './store/fileLock.ts';
+import { tryFileLock } from '../store/fileLock.ts';
 
 /** What the running server wrote of itself; null when none holds the lock. */
 export async function findServer(paths: StatePaths): Promise<ServerFile | null> {
