@@ -2,11 +2,11 @@
  * `npm run bench`: measures Laneway next to yardsticks of the same run, prints a table, and writes
  * `bench/results.json`. Wants the bundles built; scripts/bench.mjs sees to that.
  */
-import { spawn } from 'node:child_process';
 import fs from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import { MEASUREMENTS } from './measurements/index.ts';
+import { askScript } from './lib/processes.ts';
 import { isMet, type Row } from './lib/rows.ts';
 import { table } from './lib/table.ts';
 
@@ -19,6 +19,7 @@ if (unknown.length > 0 || args.some((arg) => arg.startsWith('-') && arg !== '--q
   process.exit(2);
 }
 
+const script = path.join(import.meta.dirname, 'one.ts');
 const scratch = fs.mkdtempSync(path.join(os.tmpdir(), 'lanebench-'));
 const began = performance.now();
 const rows: Row[] = [];
@@ -31,9 +32,10 @@ try {
     process.stderr.write(`${id} ${title} …`);
     const since = performance.now();
     try {
-      const result = await measure(id);
-      rows.push(...result.rows);
-      notes.push(...result.notes);
+      const result = await askScript(script, [id, scratch, ...(quick ? ['--quick'] : [])]);
+      const measured = result as { rows: Row[]; notes: string[] };
+      rows.push(...measured.rows);
+      notes.push(...measured.notes);
     } catch (error) {
       failed.push(`${id}: ${(error as Error).message}`);
     }
@@ -51,19 +53,3 @@ process.stdout.write('\n');
 const results = { machine, quick, seconds, rows: rows.map((row) => ({ ...row, met: isMet(row) })), notes, failed };
 fs.writeFileSync(path.join(import.meta.dirname, 'results.json'), `${JSON.stringify(results, null, 2)}\n`);
 process.exitCode = failed.length > 0 ? 1 : 0;
-
-function measure(id: string): Promise<{ rows: Row[]; notes: string[] }> {
-  const script = path.join(import.meta.dirname, 'one.ts');
-  const child = spawn(process.execPath, [script, id, scratch, ...(quick ? ['--quick'] : [])], {
-    stdio: ['ignore', 'pipe', 'inherit'],
-  });
-  let out = '';
-  child.stdout.on('data', (chunk: Buffer) => (out += chunk.toString()));
-  return new Promise((resolve, reject) => {
-    child.once('error', reject);
-    child.once('close', (code) => {
-      if (code !== 0) reject(new Error(`ended with ${code}`));
-      else resolve(JSON.parse(out.trimEnd().split('\n').at(-1) ?? '') as { rows: Row[]; notes: string[] });
-    });
-  });
-}

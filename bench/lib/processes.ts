@@ -1,6 +1,7 @@
 /** Processes seen from outside: how long one takes, what one holds and spends. */
 import { spawn, type SpawnOptions } from 'node:child_process';
 import fs from 'node:fs';
+import path from 'node:path';
 
 /**
  * Runs a program to its end; gives the milliseconds.
@@ -18,6 +19,23 @@ export function timeCommand(argv: readonly string[], options: SpawnOptions = {})
       const took = performance.now() - began;
       if (code === 0) resolve(took);
       else reject(new Error(`${argv.join(' ')} exited ${code}: ${complaint}`));
+    });
+  });
+}
+
+/**
+ * Runs a script with this Node; gives what its last line says in JSON.
+ * @throws Error when it does not exit with 0.
+ */
+export function askScript(script: string, args: readonly string[], env = process.env): Promise<unknown> {
+  const child = spawn(process.execPath, [script, ...args], { env, stdio: ['ignore', 'pipe', 'inherit'] });
+  let out = '';
+  child.stdout.on('data', (chunk: Buffer) => (out += chunk.toString()));
+  return new Promise((resolve, reject) => {
+    child.once('error', reject);
+    child.once('close', (code) => {
+      if (code === 0) resolve(JSON.parse(out.trimEnd().split('\n').at(-1) ?? ''));
+      else reject(new Error(`${path.basename(script)} ended with ${code}`));
     });
   });
 }

@@ -6,8 +6,8 @@ import { interleave } from '../lib/interleave.ts';
 import type { Measurement } from '../lib/measurement.ts';
 import { openPlace, place } from '../lib/place.ts';
 import { median, pairedRatio } from '../lib/stats.ts';
+import { claimNext, registerWorker } from '../lib/worker.ts';
 
-const WORKER = 'bench';
 const LANE = 'lane-of-the-claim';
 /** Claims that one sample is the median of. */
 const CLAIMS = 40;
@@ -69,18 +69,7 @@ export const p05: Measurement = {
 async function prepare(store: Store): Promise<void> {
   await store.write((tx) => {
     transitions.setLane(tx, LANE, { slots: 10_000 });
-    transitions.registerWorker(tx, {
-      id: WORKER,
-      kind: 'work',
-      host: 'host',
-      bootId: 'boot',
-      pidNamespace: 'pid',
-      pid: process.pid,
-      startTime: null,
-      lanes: null,
-      slots: null,
-      concurrency: CLAIMS,
-    });
+    registerWorker(tx, CLAIMS);
   });
 }
 
@@ -93,7 +82,7 @@ async function claims(store: Store): Promise<number> {
   for (let i = 0; i < CLAIMS; i += 1) {
     await store.write((tx) => {
       const began = performance.now();
-      const [one] = transitions.claim(tx, { workerId: WORKER, lanes: null, slots: null, limit: 1 });
+      const one = claimNext(tx);
       took.push(performance.now() - began);
       if (one?.lane !== LANE) throw new Error('another job was claimed');
       claimed.push(one);

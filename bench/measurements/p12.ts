@@ -1,9 +1,8 @@
 /** P12: the extension's own work in the editor's extension host: at activation, and when a thousand jobs change. */
 import path from 'node:path';
-import { spawn } from 'node:child_process';
-import type { Measurement } from '../lib/measurement.ts';
-import { programs } from '../lib/measurement.ts';
+import { type Measurement, programs } from '../lib/measurement.ts';
 import { place } from '../lib/place.ts';
+import { askScript } from '../lib/processes.ts';
 import { median } from '../lib/stats.ts';
 
 export const p12: Measurement = {
@@ -11,10 +10,11 @@ export const p12: Measurement = {
   title: 'the extension',
   async run(bench) {
     const { env, workspace } = place(bench.scratch, 'editor');
+    const host = path.join(programs, 'extensionHost.ts');
     const starts: Figures[] = [];
     // Each in a process of its own: activation happens once, with nothing compiled yet.
     for (let i = 0; i < bench.pick(9, 3); i += 1)
-      starts.push(await inHost({ ...env, LANEWAY_BENCH_FOLDER: workspace }));
+      starts.push((await askScript(host, [], { ...env, LANEWAY_BENCH_FOLDER: workspace })) as Figures);
     const of = (name: keyof Figures): number => median(starts.map((one) => one[name]));
     bench.note('an editor that does nothing stands in; `npm test -- vscode-suite` looks at the real one');
     const row = (what: string, value: number, atMost?: number) => ({
@@ -35,20 +35,4 @@ interface Figures {
   loadMs: number;
   activateMs: number;
   refreshMs: number;
-}
-
-function inHost(env: Record<string, string>): Promise<Figures> {
-  const child = spawn(process.execPath, [path.join(programs, 'extensionHost.ts')], {
-    env,
-    stdio: ['ignore', 'pipe', 'inherit'],
-  });
-  let out = '';
-  child.stdout.on('data', (chunk: Buffer) => (out += chunk.toString()));
-  return new Promise((resolve, reject) => {
-    child.once('error', reject);
-    child.once('close', (code) => {
-      if (code === 0) resolve(JSON.parse(out) as Figures);
-      else reject(new Error(`the extension's process ended with ${code}`));
-    });
-  });
 }

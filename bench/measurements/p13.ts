@@ -3,13 +3,12 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { systemClock as clock } from '../../server/clock.ts';
 import { prune } from '../../server/retention.ts';
 import type { Store } from '../../server/store/api.ts';
-import * as transitions from '../../server/store/transitions/index.ts';
 import { largePlace, sizes } from '../lib/bulk.ts';
 import type { Measurement } from '../lib/measurement.ts';
 import { openPlace } from '../lib/place.ts';
 import { percentile } from '../lib/stats.ts';
+import { claimNext, registerWorker } from '../lib/worker.ts';
 
-const WORKER = 'bench';
 /** Between two claims, in milliseconds. */
 const CLAIM_EVERY_MS = 5;
 const DAY_MS = 86_400_000;
@@ -74,23 +73,10 @@ function timing(store: Store, took: number[]): Store {
 
 /** Claims that find nothing, as a worker's do while it is idle; notes how long each took. */
 async function claims(store: Store, waits: number[], over: () => boolean): Promise<void> {
-  await store.write((tx) =>
-    transitions.registerWorker(tx, {
-      id: WORKER,
-      kind: 'work',
-      host: 'host',
-      bootId: 'boot',
-      pidNamespace: 'pid',
-      pid: process.pid,
-      startTime: null,
-      lanes: null,
-      slots: null,
-      concurrency: 1,
-    }),
-  );
+  await store.write((tx) => registerWorker(tx, 1));
   while (!over()) {
     const began = performance.now();
-    await store.write((tx) => transitions.claim(tx, { workerId: WORKER, lanes: null, slots: null, limit: 1 }));
+    await store.write(claimNext);
     waits.push(performance.now() - began);
     await pause(CLAIM_EVERY_MS);
   }
