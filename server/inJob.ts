@@ -3,7 +3,7 @@ import { LanewayError } from '../shared/errors.ts';
 import { type Env, statePaths } from '../shared/paths.ts';
 import type { InJob } from '../shared/serverModule.ts';
 import { duration } from '../shared/check.ts';
-import { validateStageName } from '../shared/validate.ts';
+import { validateStageName } from '../shared/validateQuery.ts';
 import { parsePoints } from './run/points.ts';
 import type { Clock, Owner, Store } from './store/api.ts';
 import { openStore } from './store/open.ts';

@@ -11,7 +11,8 @@ import { systemClock as clock } from './clock.ts';
 const NODE_MAJOR = 22;
 
 /** @throws ENVIRONMENT under a Node.js that cannot run the queue. */
-function requireNode(version: string = process.versions.node): void {
+function requireNode(): void {
+  const version = process.versions.node;
   if (Number.parseInt(version, 10) >= NODE_MAJOR) return;
   throw new LanewayError(
     'ENVIRONMENT',

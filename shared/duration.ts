@@ -17,9 +17,8 @@ const PART = /(\d+(?:\.\d+)?)(d|h|ms|m|s)/gi;
 export interface DurationOptions {
   /** What the value is for, as the user named it: `--timeout`. */
   what?: string;
-  /** Milliseconds, inclusive. */
+  /** The least that is allowed, in milliseconds. */
   min?: number;
-  max?: number;
 }
 
 /**
@@ -27,7 +26,7 @@ export interface DurationOptions {
  * @throws LanewayError INVALID_INPUT naming the value, and the forms or the limits.
  */
 export function parseDuration(text: string, options: DurationOptions = {}): number {
-  const { what = 'duration', min = MIN_DURATION_MS, max = MAX_DURATION_MS } = options;
+  const { what = 'duration', min = MIN_DURATION_MS } = options;
   const ms = read(text.trim());
   if (ms === null) {
     throw new LanewayError(
@@ -36,10 +35,10 @@ export function parseDuration(text: string, options: DurationOptions = {}): numb
       'Write 500ms, 30s, 5m, 2h, 1d or 1h30m; a bare number is seconds.',
     );
   }
-  if (ms < min || ms > max) {
+  if (ms < min || ms > MAX_DURATION_MS) {
     throw new LanewayError(
       'INVALID_INPUT',
-      `${what} ${quoteValue(text)} is out of range: ${formatDuration(min)} to ${formatDuration(max)} is allowed`,
+      `${what} ${quoteValue(text)} is out of range: ${formatDuration(min)} to ${formatDuration(MAX_DURATION_MS)} is allowed`,
       ms < min ? 'Give a longer duration, or leave it out.' : 'Give a shorter duration, or leave it out.',
     );
   }

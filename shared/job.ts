@@ -20,6 +20,10 @@ export type LiveState = (typeof LIVE_STATES)[number];
 export const TERMINAL_STATES = ['done', 'dead', 'canceled'] as const;
 export type TerminalState = (typeof TERMINAL_STATES)[number];
 
+export function isTerminal(state: JobState): state is TerminalState {
+  return state === 'done' || state === 'dead' || state === 'canceled';
+}
+
 /** What a query derives from a state and the clock; never stored. */
 export type Phase = JobState | 'scheduled' | 'retrying' | 'ready';
 

@@ -246,7 +246,7 @@ export const EventsHint = notification<{
   counts: Counts;
   scheduled: number;
   retrying: number;
-  /** `CASE` of trouble the person should know, e.g. the worker cannot start processes; else null. */
+  /** Trouble the person should know, e.g. the worker cannot start processes; else null. */
   trouble: string | null;
 }>('laneway/events/hint');
 
@@ -314,8 +314,8 @@ export const SettingsSet = request<{ settings: Partial<QueueSettings> }, { setti
 
 export const ServerStatus = request<null, Server>('laneway/server');
 /**
- * client → server: end. Without `force` running jobs end first, unless `now` refuses to wait:
- * then running jobs are a CONFLICT. `force` stops their groups with their grace; the jobs are requeued.
+ * client → server: end. Without `force` running jobs end first; with it their groups are stopped
+ * with their grace, and the jobs are requeued.
  */
 export const ServerStop = request<{ force: boolean }, { server: Server; running: number }>('laneway/server/stop');
 

@@ -41,7 +41,7 @@ export interface InJob {
 }
 
 export interface ServerModule {
-  /** A session in this process: the same handlers, no socket. Jobs run only while one asks `run` or waits. */
+  /** A session in this process: the same handlers, no socket. With `execute` its jobs run here too, until it closes. */
   openDirect(options: { workspace: string; execute: boolean }): Promise<Connection>;
   work(options: WorkOptions): Promise<void>;
   /** Checks what can be checked even when the database cannot be opened. */
@@ -63,8 +63,8 @@ export interface ServerModule {
    * runs on it is asked to end first. Throws NOT_FOUND (no queue there) and CONFLICT (live work, or a queue at `to`).
    */
   workspacesMove(options: { from: string; to: string; env: Env }): Promise<Workspace>;
-  /** Delete a queue with its logs. Throws NOT_FOUND, and CONFLICT while something runs unless `force`. */
-  workspacesRemove(options: { path: string; force: boolean; env: Env }): Promise<Workspace>;
+  /** Delete a queue with its logs. Throws NOT_FOUND, and CONFLICT while something runs. */
+  workspacesRemove(options: { path: string; env: Env }): Promise<Workspace>;
   /** Let the different folder that now stands at an old path have the queue found there. */
   workspacesAdopt(options: { path: string; env: Env }): Promise<Workspace>;
   /**

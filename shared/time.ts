@@ -8,31 +8,25 @@ const CLOCK = /^(\d{1,2}):(\d{2})$/;
 const ISO =
   /^(\d{4})-(\d{2})-(\d{2})(?:[T ](\d{2}):(\d{2})(?::(\d{2})(?:[.,](\d{1,9}))?)?\s?(Z|[+-]\d{2}(?::?\d{2})?)?)?$/i;
 
-export interface AtOptions {
-  /** What the value is for, as the user named it. */
-  what?: string;
-  /** Milliseconds since the epoch. */
-  now: number;
-}
-
 /**
  * The moment a user meant, as ISO 8601 UTC with milliseconds. Without a zone it is local time; a
  * date alone is its midnight. A moment in the past is allowed and means "due now".
+ * @param now milliseconds since the epoch
  * @throws LanewayError INVALID_INPUT naming the value and the forms, or the limit.
  */
-export function parseAt(text: string, { what = '--at', now }: AtOptions): Timestamp {
+export function parseAt(text: string, now: number): Timestamp {
   const moment = readClock(text.trim(), now) ?? readIso(text.trim());
   if (moment === null) {
     throw new LanewayError(
       'INVALID_INPUT',
-      `${what} ${quoteValue(text)} is no moment`,
+      `--at ${quoteValue(text)} is no moment`,
       'Write ISO 8601, such as 2031-05-04T18:30:00Z, or HH:MM for its next occurrence.',
     );
   }
   if (moment > now + MAX_DURATION_MS) {
     throw new LanewayError(
       'INVALID_INPUT',
-      `${what} ${quoteValue(text)} is more than 366 days ahead`,
+      `--at ${quoteValue(text)} is more than 366 days ahead`,
       'Give an earlier moment.',
     );
   }

@@ -23,24 +23,7 @@ import {
 } from './limits.ts';
 import { shellArgv } from './shell.ts';
 import { quoteValue } from './text.ts';
-
 import { validateLaneName, validateRef, validateTags } from './validateQuery.ts';
-
-export {
-  isLaneName,
-  validateCursor,
-  validateLaneName,
-  validateLaneNames,
-  validateLaneSettings,
-  validateLimit,
-  validateRef,
-  validateRefs,
-  validateSelection,
-  validateSettings,
-  validateStageName,
-  validateStates,
-  validateTags,
-} from './validateQuery.ts';
 
 /** The fields of an {@link AddRequest}; any other is refused. */
 export const ADD_FIELDS = [

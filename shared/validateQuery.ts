@@ -172,8 +172,3 @@ export function validateSettings(value: unknown): Partial<QueueSettings> {
 export function validateStageName(value: unknown): string {
   return sizedText(text(value, 'stage name'), 'stage name', 1, MAX_STAGE_NAME);
 }
-
-/** True for a name a lane may have; for pickers that check while one types. */
-export function isLaneName(name: string): boolean {
-  return LANE_NAME.test(name);
-}

@@ -102,7 +102,7 @@ export function commonRequest(flags: JobFlags, { cwd, now }: Pick<Context, 'cwd'
   if (flags.lane !== null) request.lane = laneName(flags.lane);
   if (flags.priority !== null) request.priority = flags.priority;
   if (flags.after !== null) request.afterMs = flags.after;
-  if (flags.at !== null) request.at = parseAt(flags.at, { now: now() });
+  if (flags.at !== null) request.at = parseAt(flags.at, now());
   if (flags.timeout !== null) request.timeoutMs = flags.timeout;
   if (flags.retries !== null) request.maxRetries = flags.retries;
   if (flags.crashes !== null) request.maxCrashes = flags.crashes;

@@ -6,7 +6,7 @@ import { ConnectionLost } from '../../shared/rpc.ts';
 import { persist } from './persist.ts';
 import { startProgress } from './progress.ts';
 import type { Context } from './verb.ts';
-import { waitOn } from './waitJobs.ts';
+import { endOf } from './waitJobs.ts';
 
 /** Bytes of one page while following. */
 export const PAGE_BYTES = 262_144;
@@ -90,7 +90,7 @@ export async function followJob(context: Context, id: number, options: FollowOpt
 
   return persist(context, async (connection) => {
     const progress = startProgress(context, connection, [id]);
-    const ended = waitOn(connection, [id]).then(([job]) => job!);
+    const ended = endOf(connection, id);
     ended.catch(() => undefined);
     /** Whether the attempt exists; false once the job has ended without it. */
     const started = async (): Promise<boolean> => {

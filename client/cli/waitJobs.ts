@@ -1,16 +1,16 @@
 /** Waiting for jobs to end, by their ids. */
 import type { Connection } from '../../shared/connection.ts';
-import type { Job } from '../../shared/job.ts';
+import { isTerminal, type Job } from '../../shared/job.ts';
 import { Wait, type JobRef } from '../../shared/protocol.ts';
 import { persist, ServerEnded } from './persist.ts';
 import { startProgress } from './progress.ts';
 import type { Context } from './verb.ts';
 
-/** The jobs once all (or, with `any`, one) of them ended. @throws ServerEnded when the server ended first */
-export async function waitOn(connection: Connection, ids: JobRef[], any = false): Promise<Job[]> {
-  const { jobs, timedOut } = await connection.request(Wait, { selection: { ids }, any });
+/** The job once it ended. @throws ServerEnded when the server ended first */
+export async function endOf(connection: Connection, id: number): Promise<Job> {
+  const { jobs, timedOut } = await connection.request(Wait, { selection: { ids: [id] } });
   if (timedOut) throw new ServerEnded();
-  return jobs;
+  return jobs[0]!;
 }
 
 /**
@@ -44,8 +44,4 @@ export async function waitJobs(
 /** 0 when every ended job is done, else 6. */
 export function waitStatus(jobs: readonly Job[]): number {
   return jobs.every(({ state }) => state === 'done' || !isTerminal(state)) ? 0 : 6;
-}
-
-function isTerminal(state: Job['state']): boolean {
-  return state === 'done' || state === 'dead' || state === 'canceled';
 }

@@ -4,7 +4,7 @@
  * far in the query's order, and a cursor for the next page. When jobs change, each list takes
  * in, moves or drops just those ids; a list that did not change is not mentioned in the answer.
  */
-import type { Job, JobState, StateFilter } from '../../shared/job.ts';
+import type { Job, StateFilter } from '../../shared/job.ts';
 import type { JobEvent } from '../../shared/event.ts';
 
 /** Jobs of one page in a tree. */
@@ -245,9 +245,4 @@ export function nextDue(jobs: Iterable<Job>, now: number): number | null {
     if (earliest === null || due < earliest) earliest = due;
   }
   return earliest;
-}
-
-/** Terminal states as a set, for callers that only ask. */
-export function isTerminal(state: JobState): boolean {
-  return state === 'done' || state === 'dead' || state === 'canceled';
 }

@@ -4,7 +4,7 @@ import { LanewayError } from '../../shared/errors.ts';
 import { LIVE_STATES } from '../../shared/job.ts';
 import { MAX_PRIORITY, MIN_PRIORITY } from '../../shared/limits.ts';
 import type { Bump, Cancel, JobResult, Rerun, Result, Retry } from '../../shared/protocol.ts';
-import { validateRefs, validateSelection } from '../../shared/validate.ts';
+import { validateRefs, validateSelection } from '../../shared/validateQuery.ts';
 import type { Context } from '../context.ts';
 import * as queries from '../store/queries/index.ts';
 import * as transitions from '../store/transitions/index.ts';

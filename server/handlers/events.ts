@@ -3,7 +3,7 @@ import { absent, fields, integer } from '../../shared/check.ts';
 import { LanewayError } from '../../shared/errors.ts';
 import { DEFAULT_EVENTS, MAX_DURATION_MS, MAX_EVENTS, MAX_TIMER_MS } from '../../shared/limits.ts';
 import { type Events, EventsHint, type Result, type Subscribe } from '../../shared/protocol.ts';
-import { validateLimit, validateRef } from '../../shared/validate.ts';
+import { validateLimit, validateRef } from '../../shared/validateQuery.ts';
 import type { Call, Context } from '../context.ts';
 import * as queries from '../store/queries/index.ts';
 

@@ -10,7 +10,7 @@ import {
   validateRef,
   validateStates,
   validateTags,
-} from '../../shared/validate.ts';
+} from '../../shared/validateQuery.ts';
 import type { Call, Context } from '../context.ts';
 import * as queries from '../store/queries/index.ts';
 import { placed } from './placed.ts';

@@ -4,11 +4,11 @@
  */
 import { absent, fields, flag, integer, oneOf } from '../../shared/check.ts';
 import { LanewayError } from '../../shared/errors.ts';
-import { TERMINAL_STATES } from '../../shared/job.ts';
+import { isTerminal } from '../../shared/job.ts';
 import type { Attempt } from '../../shared/job.ts';
 import { DEFAULT_PAGE_BYTES, MAX_PAGE_BYTES } from '../../shared/limits.ts';
 import { type Follow, LogGrew, type OutputPage, type Result, type Stream } from '../../shared/protocol.ts';
-import { validateRef } from '../../shared/validate.ts';
+import { validateRef } from '../../shared/validateQuery.ts';
 import type { Call, Context } from '../context.ts';
 import { throttle } from '../events/throttle.ts';
 import { follow as followFile } from '../logs/follow.ts';
@@ -120,8 +120,7 @@ function targetOf(context: Context, given: Record<string, unknown>): Target {
       const hint = `It has ${job.attempts}; see: lane show ${jobId}`;
       throw new LanewayError('NOT_FOUND', `job ${jobId} has no attempt ${wanted}`, hint);
     }
-    const ended =
-      attempt === null ? (TERMINAL_STATES as readonly string[]).includes(job.state) : attempt.state !== 'running';
+    const ended = attempt === null ? isTerminal(job.state) : attempt.state !== 'running';
     return { jobId, attempt: attempt && withLogs(attempt, job.split, context.paths.logs), stream, ended };
   });
 }

@@ -21,7 +21,7 @@ import {
   validateLimit,
   validateSettings,
   validateStates,
-} from '../../shared/validate.ts';
+} from '../../shared/validateQuery.ts';
 import type { Call, Context } from '../context.ts';
 import { prune as pruneAll, prunable } from '../retention.ts';
 import * as queries from '../store/queries/index.ts';

@@ -5,11 +5,11 @@
  */
 import { absent, fields, flag, integer } from '../../shared/check.ts';
 import { LanewayError } from '../../shared/errors.ts';
-import { LIVE_STATES, TERMINAL_STATES } from '../../shared/job.ts';
+import { isTerminal, LIVE_STATES } from '../../shared/job.ts';
 import { MAX_DURATION_MS, MAX_EVENTS, MAX_TIMER_MS } from '../../shared/limits.ts';
 import type { Job } from '../../shared/job.ts';
 import type { Result, Selection, Wait } from '../../shared/protocol.ts';
-import { validateSelection } from '../../shared/validate.ts';
+import { validateSelection } from '../../shared/validateQuery.ts';
 import type { Call, Context } from '../context.ts';
 import type { Reader } from '../store/api.ts';
 import * as queries from '../store/queries/index.ts';
@@ -72,5 +72,5 @@ function idsOf(reader: Reader, selection: Selection): number[] {
 }
 
 function isLive(job: Job): boolean {
-  return !(TERMINAL_STATES as readonly string[]).includes(job.state);
+  return !isTerminal(job.state);
 }

@@ -45,7 +45,7 @@ export async function moveWorkspace({
       `Remove that first: lane workspaces remove ${workspace}`,
     );
   }
-  await alone(entry, { force: false, clock, env }, async (release) => {
+  await alone(entry, { clock, env }, async (release) => {
     fs.rmSync(paths.folder, { recursive: true, force: true });
     const identity = identityOf(workspace);
     // Windows renames no folder with open files in it.
@@ -56,16 +56,15 @@ export async function moveWorkspace({
   return describe({ identity: identityOf(workspace), paths }, clock);
 }
 
-/** @throws NOT_FOUND; CONFLICT while something runs, unless `force`. */
+/** @throws NOT_FOUND; CONFLICT while something runs. */
 export async function removeWorkspace({
   path: target,
-  force,
   env,
   clock,
-}: ChangeParts & { path: string; force: boolean }): Promise<Workspace> {
+}: ChangeParts & { path: string }): Promise<Workspace> {
   const entry = find(target, env);
   const before = await describe(entry, clock);
-  await alone(entry, { force, clock, env }, async (release) => {
+  await alone(entry, { clock, env }, async (release) => {
     const { folder, workspaces } = entry.paths;
     // Under another name first: a removal that is interrupted leaves no half of a queue.
     const leaving = path.join(workspaces, `removed-${path.basename(folder)}-${process.pid}`);
@@ -133,14 +132,14 @@ function realOrNull(target: string): string | null {
 /** Runs `act` while nobody else has the queue: its server ended, nothing running, the instance lock held. */
 async function alone(
   entry: Entry,
-  { force, clock, env }: ChangeParts & { force: boolean },
+  { clock, env }: ChangeParts,
   act: (release: () => void) => Promise<void>,
 ): Promise<void> {
-  if (!force) await refuseRunning(entry, clock);
-  if (await isLocked(entry.paths)) await endServer(entry, force, env);
+  await refuseRunning(entry, clock);
+  if (await isLocked(entry.paths)) await endServer(entry, env);
   const lock = await lockOf(entry, clock);
   try {
-    if (!force) await refuseRunning(entry, clock);
+    await refuseRunning(entry, clock);
     await act(() => lock.release());
   } finally {
     lock.release();
@@ -163,10 +162,10 @@ async function refuseRunning({ paths, identity }: Entry, clock: Clock): Promise<
   }
 }
 
-async function endServer({ identity }: Entry, force: boolean, env: Env): Promise<void> {
+async function endServer({ identity }: Entry, env: Env): Promise<void> {
   const options = { workspace: identity.path, env, client: 'cli', version: VERSION } as const;
   const connection = await connect({ ...options, start: 'never', serverBundle: '' });
-  await connection.request(ServerStop, { force });
+  await connection.request(ServerStop, { force: false });
   await connection.closed;
 }
 

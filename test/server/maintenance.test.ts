@@ -176,14 +176,11 @@ describe('workspaces', () => {
     await runs(connection, ['echo', 'x']);
     await connection.close();
     const server = await box.startServer();
-    const removed = await removeWorkspace({ path: box.workspace, force: false, env: box.env, clock });
+    const removed = await removeWorkspace({ path: box.workspace, env: box.env, clock });
     assert.deepEqual([removed.path, removed.serverPid], [box.workspace, null]);
     assert.equal(await server.ended, 0);
     assert.deepEqual(fs.readdirSync(box.paths().workspaces), []);
-    await assert.rejects(
-      removeWorkspace({ path: box.workspace, force: false, env: box.env, clock }),
-      code('NOT_FOUND'),
-    );
+    await assert.rejects(removeWorkspace({ path: box.workspace, env: box.env, clock }), code('NOT_FOUND'));
   });
 
   it('another folder at the path starts nothing by itself, until it is adopted', async (t) => {

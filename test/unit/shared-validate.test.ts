@@ -4,10 +4,8 @@ import { describe, it } from 'node:test';
 import * as fc from 'fast-check';
 import { LanewayError } from '../../shared/errors.ts';
 import type { AddRequest } from '../../shared/job.ts';
+import { validateAdd, validateBatch, validateCaller } from '../../shared/validate.ts';
 import {
-  validateAdd,
-  validateBatch,
-  validateCaller,
   validateLaneName,
   validateLaneSettings,
   validateLimit,
@@ -17,7 +15,7 @@ import {
   validateSettings,
   validateStageName,
   validateStates,
-} from '../../shared/validate.ts';
+} from '../../shared/validateQuery.ts';
 
 const NOW = Date.parse('2030-01-01T00:00:00.000Z');
 const CONTEXT = {

@@ -1,10 +1,10 @@
 /** `lane output`: what an attempt wrote, as it is kept. */
 import { sayLocally } from '../../../shared/format.ts';
 import { DEFAULT_PAGE_BYTES, MAX_PAGE_BYTES } from '../../../shared/limits.ts';
-import { Output, Show, type OutputPage, type Stream } from '../../../shared/protocol.ts';
+import { Output, Show, type JobRef, type OutputPage, type Stream } from '../../../shared/protocol.ts';
 import { escapeControls } from '../../../shared/text.ts';
+import { validateRef } from '../../../shared/validateQuery.ts';
 import { choice, invalid, parsed, parseWhole, toggle, whole, type Values } from '../args.ts';
-import { oneRef } from '../refs.ts';
 import { verb, type Context } from '../verb.ts';
 
 const HUGE = Number.MAX_SAFE_INTEGER;
@@ -40,7 +40,7 @@ export default verb({
     { line: 'lane output --attempt 1 --raw 12 > first.log', says: 'The first attempt, byte for byte' },
   ],
   async run(context, { flags, words, rest }) {
-    const job = oneRef([...words, ...(rest ?? [])], 'For example: lane output last');
+    const job = oneJob([...words, ...(rest ?? [])]);
     if (flags.tail !== null && flags.offset !== null)
       throw invalid('--tail and --offset exclude each other', 'Give one of the two.');
     if (flags.follow) {
@@ -56,7 +56,15 @@ export default verb({
 
 type Given = Values<typeof FLAGS>;
 
-async function printPage(context: Context, flags: Given, job: number | string): Promise<OutputPage> {
+/** Checked here too, so that a mistyped word costs no server. */
+function oneJob(words: readonly string[]): JobRef {
+  if (words.length !== 1) {
+    throw invalid(words.length === 0 ? 'No job is named' : 'One job is expected', 'For example: lane output last');
+  }
+  return validateRef(words[0]);
+}
+
+async function printPage(context: Context, flags: Given, job: JobRef): Promise<OutputPage> {
   const limit = flags.limit ?? DEFAULT_PAGE_BYTES;
   if (limit > MAX_PAGE_BYTES)
     throw invalid(`--limit: at most ${MAX_PAGE_BYTES} bytes fit into one JSON document`, 'Page with --offset.');
@@ -67,7 +75,7 @@ async function printPage(context: Context, flags: Given, job: number | string): 
 }
 
 /** Page by page, so that a log of any size passes through little memory. Gives the last one. */
-async function printAll(context: Context, flags: Given, job: number | string): Promise<OutputPage | null> {
+async function printAll(context: Context, flags: Given, job: JobRef): Promise<OutputPage | null> {
   let left = flags.limit ?? HUGE;
   const { stream, raw } = flags;
   let place = { job, attempt: flags.attempt, offset: flags.offset, tail: flags.tail };
@@ -92,7 +100,7 @@ async function sayNotStarted(context: Context, id: number): Promise<void> {
   context.note(`lane: job ${id} has not started: ${escapeControls(why)}`);
 }
 
-async function follow(context: Context, flags: Given, ref: number | string): Promise<void> {
+async function follow(context: Context, flags: Given, ref: JobRef): Promise<void> {
   const { followJob, followLog } = await import('../follow.ts');
   const { persist } = await import('../persist.ts');
   const stream: Stream = flags.stream ?? 'both';

@@ -2,8 +2,8 @@
 import { MAX_BATCH } from '../../../shared/limits.ts';
 import { Wait, type JobRef } from '../../../shared/protocol.ts';
 import { sayCount, sayDuration } from '../../../shared/format.ts';
+import { validateRef } from '../../../shared/validateQuery.ts';
 import { duration, invalid, many, parsed, parsePair, text, toggle, type Values } from '../args.ts';
-import { someRefs } from '../refs.ts';
 import { verb, type Context } from '../verb.ts';
 import { waitJobs, waitStatus } from '../waitJobs.ts';
 
@@ -29,7 +29,7 @@ export default verb({
     { line: 'lane wait --all --lane build --timeout 10m', says: 'Until a lane is idle' },
   ],
   async run(context, { flags, words, rest }) {
-    const named = someRefs([...words, ...(rest ?? [])]);
+    const named = [...words, ...(rest ?? [])].map(validateRef);
     const ids = await chosen(context, flags, named);
     if (ids === null) return waitForMany(context, flags);
     const { any, timeout } = flags;

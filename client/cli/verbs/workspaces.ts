@@ -63,7 +63,7 @@ export default verb({
             'Say --yes to delete.',
           );
         }
-        return print(context, [await server.workspacesRemove({ path: first, force: false, env })]);
+        return print(context, [await server.workspacesRemove({ path: first, env })]);
       }
       case 'release': {
         const question = `Is everything gone that another machine or container ran for ${quoteValue(first)}?`;

@@ -3,10 +3,9 @@
  * message. Pure; `notifications.ts` asks the server and shows it.
  */
 import { sayCount } from '../../../shared/format.ts';
-import type { Counts, Job } from '../../../shared/job.ts';
+import { type Counts, isTerminal, type Job } from '../../../shared/job.ts';
 import type { Notifications } from '../config.ts';
 import type { NextStep } from './failure.ts';
-import { isTerminal } from '../jobLists.ts';
 import { endingText, jobName } from '../views/title.ts';
 
 /** What to say of jobs that ended. */

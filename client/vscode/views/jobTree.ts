@@ -6,9 +6,10 @@
  */
 import * as vscode from 'vscode';
 import { toErrorData } from '../../../shared/errors.ts';
+import { isTerminal } from '../../../shared/job.ts';
 import type { Laneway, Queue } from '../context.ts';
 import type { CacheChange } from '../jobCache.ts';
-import { hasMore, isTerminal, listKey, type ListQuery } from '../jobLists.ts';
+import { hasMore, listKey, type ListQuery } from '../jobLists.ts';
 import { describe, type JobNode, type Node } from './nodes.ts';
 import { tooltip, treeItem } from './treeItem.ts';
 

@@ -5,10 +5,10 @@
  * a test compares the two.
  */
 import { sayBytes, sayCount, sayDuration, sayLocally, sayMoment, sayTime } from '../../../shared/format.ts';
-import type { Attempt, Checkpoint, Job, Lane } from '../../../shared/job.ts';
+import { type Attempt, type Checkpoint, isTerminal, type Job, type Lane } from '../../../shared/job.ts';
 import { escapeControls } from '../../../shared/text.ts';
 import type { Queue } from '../context.ts';
-import { isTerminal, type ListQuery } from '../jobLists.ts';
+import type { ListQuery } from '../jobLists.ts';
 import { type Group, groupOf } from './groups.ts';
 import { type Icon, iconOf, stateIcon } from './icons.ts';
 import { attemptCount, commandText, elapsed, endingText, jobTitle, until } from './title.ts';
