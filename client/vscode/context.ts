@@ -48,8 +48,6 @@ export interface Queue {
   readonly cache: JobCache;
   /** Starts the server when needed. Rejects with a LanewayError. */
   connect(): Promise<void>;
-  /** Leaves the server alone; the next request connects again. */
-  disconnect(): Promise<void>;
   /** Connects first when needed. Rejects with a LanewayError, ENVIRONMENT when the connection broke meanwhile. */
   request<P, R>(type: RequestType<P, R>, params: P, token?: vscode.CancellationToken): Promise<R>;
   /** Dropped silently when not connected. */

@@ -118,14 +118,6 @@ export class FolderQueue implements Queue {
     return new vscode.Disposable(() => void listeners.delete(listener));
   }
 
-  /** Leaves the server alone; a later request connects again. */
-  async disconnect(): Promise<void> {
-    const connection = this.#connection;
-    this.#connection = null;
-    await connection?.end();
-    if (this.#state !== 'off') this.#become('off', null);
-  }
-
   async dispose(): Promise<void> {
     this.#disposed = true;
     this.#watch?.dispose();

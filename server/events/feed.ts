@@ -26,7 +26,7 @@ export interface Feed {
    * Resolves false when the signal aborts.
    */
   moved(since: number, options: { timeoutMs: number | null; signal: AbortSignal }): Promise<boolean>;
-  /** Hints from now on, coalesced; `push` may return false to be asked again after the next change. */
+  /** Hints from now on, coalesced. Returns how to end them. */
   subscribe(push: (hint: Hint) => void): () => void;
   /** Called with every change, uncoalesced: keep it cheap. */
   onChange(listener: () => void): () => void;

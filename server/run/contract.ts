@@ -74,8 +74,6 @@ export interface WorkerHandle {
   stop(options: { graceful: boolean }): Promise<void>;
   /** How many attempts run here. */
   running(): number;
-  /** What keeps it from starting processes, in words; else null. */
-  trouble(): string | null;
   /** The setting changed. */
   setConcurrency(concurrency: number): void;
 }

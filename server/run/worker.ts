@@ -258,7 +258,6 @@ export function createWorker(options: WorkerOptions, parts: Partial<WorkerParts>
       return (leaving ??= leave());
     },
     running: () => attempts.running(),
-    trouble: () => trouble.current(),
     setConcurrency: (now) => {
       concurrency = now;
       if (lease !== null) scheduler.wake();

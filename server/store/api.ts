@@ -15,7 +15,6 @@ import type {
   Check,
   Checkpoint,
   Counts,
-  FailureReason,
   Job,
   JobState,
   Lane,
@@ -142,8 +141,6 @@ export interface Claimed extends Owner {
   split: boolean;
   /** Instance and job: stable across attempts. */
   idempotencyKey: string;
-  maxRetries: number;
-  failures: number;
 }
 
 /** Bytes of an attempt's logs; null when unknown. The same file counts for both unless split. */
@@ -170,23 +167,14 @@ export type FinishResult =
       applied: true;
       attemptState: AttemptState;
       jobState: JobState;
-      /** When a requeued job is due again. */
-      nextRunAt: number | null;
-      failureReason: FailureReason | null;
       /** There is more to settle than one transaction may touch: call `settle` until it returns false. */
       settleMore: boolean;
     };
 
-/** An attempt whose worker may be gone, with what is needed to judge and to kill. */
+/** An attempt whose worker may be gone, with what is needed to find its processes and to kill them. */
 export interface RunningAttempt extends Owner, HostIdentity {
-  workerPid: number;
-  workerStartTime: string | null;
-  heartbeatAt: number;
-  /** Counter raised by each heartbeat: moves even when the wall clock steps. */
-  heartbeats: number;
   pid: number | null;
   pidStartTime: string | null;
-  cancelRequested: boolean;
   cancelGraceMs: number;
 }
 

@@ -1,6 +1,6 @@
 /**
  * What a live job is doing, derived and never stored: its phase, and why it waits. Pure, so that
- * a page of a thousand jobs gathers the situation once (queries/situation.ts) and runs no query
+ * a page of a thousand jobs gathers the situation once (queries/jobs.ts) and runs no query
  * per job here.
  */
 import type { JobState, Phase } from '../../shared/job.ts';

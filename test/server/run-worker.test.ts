@@ -50,8 +50,8 @@ test('what the machine lacks spends no budget; the worker says so, claims nothin
         : real(request);
   const worker = await queue.worker({}, { wrapSpawn });
   const first = await queue.sh('exit 0', { retryDelayMs: 1 });
-  await waitFor(() => worker.trouble());
-  assert.match(worker.trouble() ?? '', /limit of processes.*EAGAIN/);
+  await waitFor(() => worker.troubles[0]);
+  assert.match(worker.troubles[0] ?? '', /limit of processes.*EAGAIN/);
   const second = await queue.sh('exit 0', { lane: 'other' });
   await waitFor(() => queue.attempts(first)[0]?.state === 'abandoned');
   const waiting = queue.job(first);
@@ -61,7 +61,6 @@ test('what the machine lacks spends no budget; the worker says so, claims nothin
   assert.equal((await queue.ended(first)).state, 'done');
   assert.equal((await queue.ended(second)).state, 'done');
   assert.equal(queue.attempts(first).length, 2);
-  assert.equal(worker.trouble(), null);
   assert.deepEqual([worker.troubles.length, worker.troubles.at(-1)], [2, null]);
 });
 
@@ -70,8 +69,8 @@ test('a log folder that cannot be written is trouble of the machine, not of the 
   fs.writeFileSync(queue.logs, 'a file where the folder should be');
   const worker = await queue.worker();
   const id = await queue.sh('exit 0', { retryDelayMs: 1 });
-  await waitFor(() => worker.trouble());
-  assert.match(worker.trouble() ?? '', /cannot open its log/);
+  await waitFor(() => worker.troubles[0]);
+  assert.match(worker.troubles[0] ?? '', /cannot open its log/);
   fs.rmSync(queue.logs);
   assert.equal((await queue.ended(id)).state, 'done');
   assert.equal(queue.job(id).failures, 0);

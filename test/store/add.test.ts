@@ -24,11 +24,12 @@ test("a job takes what it is given, else its lane's defaults as they are now, el
   await store.write((tx) =>
     transitions.setLane(tx, 'slow', { timeoutMs: 5000, maxRetries: 3, retryDelayMs: 10, cancelGraceMs: 7 }),
   );
-  const [own, lane, plain] = await add(
+  const [own, lane, plain, patient] = await add(
     store,
     { lane: 'slow', timeoutMs: 1, maxRetries: 0, maxCrashes: 9 },
     { lane: 'slow' },
     {},
+    { retryDelayMs: 90_000 },
   );
   await store.write((tx) => transitions.setLane(tx, 'slow', { timeoutMs: null, maxRetries: null }));
   const read = (id: number | undefined): unknown[] => {
@@ -40,6 +41,7 @@ test("a job takes what it is given, else its lane's defaults as they are now, el
   assert.deepEqual(read(own), [1, 0, 9, 10, 60_000, 7]);
   assert.deepEqual(read(lane), [5000, 3, 2, 10, 60_000, 7]);
   assert.deepEqual(read(plain), [null, 0, 2, 2000, 60_000, 10_000]);
+  assert.deepEqual(read(patient), [null, 0, 2, 90_000, 90_000, 10_000], 'the longest wait is never below the first');
 });
 
 test('jobs due at once keep their order when the clock goes back', async (t) => {

@@ -44,8 +44,6 @@ test('a durable sleep: recorded, slept without spending a budget, over on the ne
     applied: true,
     attemptState: 'succeeded',
     jobState: 'queued',
-    nextRunAt: until,
-    failureReason: null,
     settleMore: false,
   });
   assert.deepEqual(await claim(store), []);

@@ -18,8 +18,6 @@ const claimed = (env: Record<string, string>): Claimed => ({
   cancelGraceMs: 1000,
   split: false,
   idempotencyKey: 'i:7',
-  maxRetries: 0,
-  failures: 0,
 });
 const paths = { workspace: '/w', home: '/h', logs: '/l', laneFolder: '/opt/lane' };
 

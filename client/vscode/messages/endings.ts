@@ -5,6 +5,7 @@
 import { sayCount } from '../../../shared/format.ts';
 import { type Counts, isTerminal, type Job } from '../../../shared/job.ts';
 import type { Notifications } from '../config.ts';
+import { escapeControls } from '../../../shared/text.ts';
 import type { NextStep } from './failure.ts';
 import { endingText, jobName } from '../views/title.ts';
 
@@ -31,12 +32,19 @@ export function settle(jobs: readonly Job[], mode: Notifications): { ended: Job[
   return { ended, told };
 }
 
-/** One message for all of them; null for none. `handle` makes the argument of a job's command. */
-export function foldEndings(jobs: readonly Job[], handle: (job: Job) => unknown): Ending | null {
+/**
+ * One message for all of them; null for none. `handle` makes the argument of a job's command.
+ * @param reason what is known beyond the job itself of how a single one ended
+ */
+export function foldEndings(
+  jobs: readonly Job[],
+  handle: (job: Job) => unknown,
+  reason: string | null = null,
+): Ending | null {
   const [first] = jobs;
   if (!first) return null;
   const dead = jobs.filter(({ state }) => state === 'dead');
-  if (jobs.length === 1) return one(first, handle(first));
+  if (jobs.length === 1) return one(first, handle(first), reason);
   if (dead.length === 0) {
     return { kind: 'information', text: `${sayCount(jobs.length, 'job')} succeeded.`, steps: [find()] };
   }
@@ -57,11 +65,11 @@ export function foldEndings(jobs: readonly Job[], handle: (job: Job) => unknown)
   };
 }
 
-function one(job: Job, handle: unknown): Ending {
+function one(job: Job, handle: unknown, reason: string | null): Ending {
   const log: NextStep = { title: 'Show Log', command: 'laneway.showLog', arguments: [handle] };
   if (job.state !== 'dead') return { kind: 'information', text: `${jobName(job)} succeeded.`, steps: [log] };
   const retry: NextStep = { title: 'Retry', command: 'laneway.retryJob', arguments: [handle] };
-  const how = endingText(job);
+  const how = reason === null ? endingText(job) : escapeControls(reason);
   return {
     kind: 'warning',
     text: `${jobName(job)} failed${how ? `: ${how}` : ''}.`,

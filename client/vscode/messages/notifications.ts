@@ -2,7 +2,7 @@
 import { toErrorData } from '../../../shared/errors.ts';
 import type { Counts, Job } from '../../../shared/job.ts';
 import { MAX_LIST } from '../../../shared/limits.ts';
-import { List } from '../../../shared/protocol.ts';
+import { List, Show } from '../../../shared/protocol.ts';
 import { notifications } from '../config.ts';
 import type { Laneway, Queue } from '../context.ts';
 import { foldEndings, settle, worthAsking } from './endings.ts';
@@ -69,16 +69,26 @@ export class Notifications {
     for (const job of ended) followed.delete(job.id);
     if (told.length === 0) return;
     this.#told.push(...told.map((job) => ({ queue, job })));
-    this.#timer ??= setTimeout(() => this.#tell(), FOLD_MS);
+    this.#timer ??= setTimeout(() => void this.#tell(), FOLD_MS);
   }
 
-  #tell(): void {
+  async #tell(): Promise<void> {
     this.#timer = null;
     const told = this.#told.splice(0);
+    const [first] = told;
+    const reason = told.length === 1 && first ? await whyNotStarted(first.queue, first.job) : null;
     const ending = foldEndings(
       told.map(({ job }) => job),
       (job) => told.find((one) => one.job === job),
+      reason,
     );
     if (ending) tell(ending.kind, ending.text, ending.steps);
   }
+}
+
+/** What stood against starting its last attempt, such as a folder that is gone; null when that is not how it ended. */
+async function whyNotStarted(queue: Queue, { id, failureReason }: Job): Promise<string | null> {
+  if (failureReason !== 'spawn_failed') return null;
+  const shown = await queue.request(Show, { job: id }).catch(() => null);
+  return shown?.attempts.at(-1)?.error ?? null;
 }

@@ -32,57 +32,16 @@ export function nextDue(r: Reader, lanes: string[] | null): number | null {
 
 /** The plus: in the order of ids the planner would read every live job to find the running few. */
 const RUNNING = `
-SELECT r.job_id, r.attempts AS attempt, r.worker_id, r.fence, r.cancel_requested_at, a.host, a.boot_id, a.pid_namespace,
-  a.pid, a.pid_start, j.cancel_grace_ms, w.pid AS worker_pid, w.pid_start AS worker_start, w.heartbeat_at, w.heartbeats
+SELECT r.job_id AS jobId, r.attempts AS attempt, r.worker_id AS workerId, r.fence, a.host, a.boot_id AS bootId,
+  a.pid_namespace AS pidNamespace, a.pid, a.pid_start AS pidStartTime, j.cancel_grace_ms AS cancelGraceMs
 FROM job_runtime r
 JOIN attempts a ON a.job_id = r.job_id AND a.number = r.attempts
 JOIN jobs j ON j.id = r.job_id
-LEFT JOIN workers w ON w.id = r.worker_id
 WHERE r.state = 'running' ORDER BY +r.job_id`;
 
-interface RunningRow {
-  job_id: number;
-  attempt: number;
-  worker_id: string;
-  fence: number;
-  cancel_requested_at: number | null;
-  host: string;
-  boot_id: string;
-  pid_namespace: string;
-  pid: number | null;
-  pid_start: string | null;
-  cancel_grace_ms: number;
-  worker_pid: number | null;
-  worker_start: string | null;
-  heartbeat_at: number | null;
-  heartbeats: number | null;
-}
-
-/**
- * Every attempt that runs, in job order, with what is needed to judge its worker and to kill it.
- * Host, boot and namespace are the process's. An owner without a row (none should be) has pid 0
- * and never a heartbeat, so that it counts as hung after a lease.
- */
+/** Every attempt that runs, in job order. Host, boot and namespace are the process's. */
 export function runningAttempts(r: Reader): RunningAttempt[] {
-  return statement<RunningRow>(r.db, RUNNING)
-    .all()
-    .map((row) => ({
-      jobId: row.job_id,
-      attempt: row.attempt,
-      workerId: row.worker_id,
-      fence: row.fence,
-      host: row.host,
-      bootId: row.boot_id,
-      pidNamespace: row.pid_namespace,
-      workerPid: row.worker_pid ?? 0,
-      workerStartTime: row.worker_start,
-      heartbeatAt: row.heartbeat_at ?? 0,
-      heartbeats: row.heartbeats ?? 0,
-      pid: row.pid,
-      pidStartTime: row.pid_start,
-      cancelRequested: row.cancel_requested_at !== null,
-      cancelGraceMs: row.cancel_grace_ms,
-    }));
+  return statement<RunningAttempt>(r.db, RUNNING).all();
 }
 
 const REGISTRATIONS = `SELECT id, host, boot_id AS bootId, pid_namespace AS pidNamespace, pid, pid_start AS startTime,

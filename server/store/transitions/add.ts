@@ -83,6 +83,7 @@ function plan(tx: Tx, request: AddRequest, batch: Batch, where: string): NewJob 
   const needs = request.needs?.length ? judgeNeeds(tx, request.needs, policy, batch, where) : [];
   const ended = needs.find((need) => need.endedBadly && !need.satisfied);
   const delayedUntil = delay(tx, request);
+  const retryDelayMs = request.retryDelayMs ?? defaults.retry_delay_ms ?? DEFAULT_RETRY_DELAY_MS;
   const job: NewJob = {
     id: batch.shared.nextId++,
     lane,
@@ -92,8 +93,10 @@ function plan(tx: Tx, request: AddRequest, batch: Batch, where: string): NewJob 
     tags: JSON.stringify(request.tags ?? {}),
     max_retries: request.maxRetries ?? defaults.max_retries ?? DEFAULT_MAX_RETRIES,
     max_crashes: request.maxCrashes ?? DEFAULT_MAX_CRASHES,
-    retry_delay_ms: request.retryDelayMs ?? defaults.retry_delay_ms ?? DEFAULT_RETRY_DELAY_MS,
-    retry_max_delay_ms: request.retryMaxDelayMs ?? defaults.retry_max_delay_ms ?? DEFAULT_RETRY_MAX_DELAY_MS,
+    retry_delay_ms: retryDelayMs,
+    // Who asks for an hour and names no longest wait wants the hour.
+    retry_max_delay_ms:
+      request.retryMaxDelayMs ?? defaults.retry_max_delay_ms ?? Math.max(DEFAULT_RETRY_MAX_DELAY_MS, retryDelayMs),
     timeout_ms: request.timeoutMs ?? defaults.timeout_ms,
     cancel_grace_ms: request.cancelGraceMs ?? defaults.cancel_grace_ms ?? DEFAULT_CANCEL_GRACE_MS,
     split: request.split ? 1 : 0,

@@ -62,7 +62,6 @@ function firstHead(tx: Tx, lanes: string[] | null, slots: number | null): Head |
 interface ClaimedRow {
   attempts: number;
   fence: number;
-  failures: number;
   next_run_at: number;
 }
 
@@ -75,7 +74,6 @@ interface Identity {
   timeout_ms: number | null;
   cancel_grace_ms: number;
   split: number;
-  max_retries: number;
   instance: string;
 }
 
@@ -83,11 +81,11 @@ function claimHead(tx: Tx, { name: lane, head_id: jobId }: Head, workerId: strin
   const row = statement<ClaimedRow>(
     tx.db,
     `UPDATE job_runtime SET state = 'running', attempts = attempts + 1, fence = fence + 1, worker_id = ?, lease_until = ?
-     WHERE job_id = ? AND state = 'queued' AND due = 1 RETURNING attempts, fence, failures, next_run_at`,
+     WHERE job_id = ? AND state = 'queued' AND due = 1 RETURNING attempts, fence, next_run_at`,
   ).get(workerId, tx.now + LEASE_MS, jobId);
   const identity = statement<Identity>(
     tx.db,
-    `SELECT j.argv, j.cwd, j.env, e.content, j.umask, j.timeout_ms, j.cancel_grace_ms, j.split, j.max_retries,
+    `SELECT j.argv, j.cwd, j.env, e.content, j.umask, j.timeout_ms, j.cancel_grace_ms, j.split,
        (SELECT value FROM meta WHERE key = 'instance') AS instance
      FROM jobs j JOIN environments e ON e.id = j.environment_id WHERE j.id = ?`,
   ).get(jobId);
@@ -98,7 +96,7 @@ function claimHead(tx: Tx, { name: lane, head_id: jobId }: Head, workerId: strin
       'run `lane doctor --deep`',
     );
   }
-  const { attempts: attempt, fence, failures } = row;
+  const { attempts: attempt, fence } = row;
   statement(
     tx.db,
     `INSERT INTO attempts (job_id, number, state, worker_id, fence, host, boot_id, pid_namespace, waiting_since, started_at)
@@ -123,7 +121,5 @@ function claimHead(tx: Tx, { name: lane, head_id: jobId }: Head, workerId: strin
     cancelGraceMs: identity.cancel_grace_ms,
     split: identity.split === 1,
     idempotencyKey: `${identity.instance}:${jobId}`,
-    maxRetries: identity.max_retries,
-    failures,
   };
 }

@@ -1,6 +1,6 @@
 /**
  * What the end of an attempt means for its job: a pure decision, from the job's budgets, what was
- * asked of it meanwhile, and how the attempt ended. finish.ts and reap.ts carry it out.
+ * asked of it meanwhile, and how the attempt ended. finish.ts carries it out.
  */
 import type { AttemptState, FailureReason } from '../../../shared/job.ts';
 import type { AttemptEnd } from '../api.ts';

@@ -70,7 +70,7 @@ function carryOut(tx: Tx, row: OwnedRow, owner: Owner, ending: Ending, sizes: Lo
   const closed = { ...attempt, error: attempt.error?.slice(0, MAX_ERROR) ?? null };
   closeAttempt(tx, owner, { attempt: closed, next }, sizes);
   recordEnd(tx, owner, { attempt: closed, next }, reaped);
-  const result = { applied: true as const, attemptState: closed.state, failureReason: closed.reason };
+  const result = { applied: true as const, attemptState: closed.state };
   switch (next.to) {
     case 'done':
     case 'dead':
@@ -79,15 +79,14 @@ function carryOut(tx: Tx, row: OwnedRow, owner: Owner, ending: Ending, sizes: Lo
       const reason = next.to === 'done' ? null : next.to === 'dead' ? next.reason : ('canceled' as const);
       endJob(tx, { ...row, ...spent }, { ...closed, state: next.to, reason });
       const settleMore = settleDependents(tx, [row.job_id]);
-      return { ...result, jobState: next.to, nextRunAt: null, failureReason: reason, settleMore };
+      return { ...result, jobState: next.to, settleMore };
     }
     case 'backoff':
     case 'again':
     case 'forced':
-    case 'asleep': {
-      const nextRunAt = requeue(tx, row, owner, next);
-      return { ...result, jobState: 'queued', nextRunAt, settleMore: false };
-    }
+    case 'asleep':
+      requeue(tx, row, owner, next);
+      return { ...result, jobState: 'queued', settleMore: false };
     default:
       return next satisfies never;
   }
@@ -128,13 +127,8 @@ function recordEnd(tx: Tx, owner: Owner, { attempt, next }: Ending, reaped: bool
   if (next.to === 'canceled') record(tx, 'canceled', owner, { from: 'running', reason: 'canceled' });
 }
 
-/** Back into the queue; gives the time it is due, ms. */
-function requeue(
-  tx: Tx,
-  row: LiveRow,
-  owner: Owner,
-  next: Exclude<Next, { to: 'done' | 'dead' | 'canceled' }>,
-): number {
+/** Back into the queue. */
+function requeue(tx: Tx, row: LiveRow, owner: Owner, next: Exclude<Next, { to: 'done' | 'dead' | 'canceled' }>): void {
   const place = { due: 1, backingOff: 0, failures: row.failures, crashes: row.crashes, at: 0 };
   switch (next.to) {
     case 'backoff':
@@ -175,5 +169,4 @@ function requeue(
      WHERE job_id = ?`,
   ).run(place.at, place.due, place.backingOff, place.failures, place.crashes, row.job_id);
   if (place.due === 1) refreshHead(tx, row.lane);
-  return place.at;
 }

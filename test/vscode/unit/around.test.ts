@@ -137,6 +137,10 @@ describe('endings of this window’s jobs', () => {
       single?.steps.map(({ title }) => title),
       ['Show Log', 'Retry'],
     );
+    assert.equal(
+      foldEndings([dead(1)], handle, 'the folder /gone does not exist')?.text,
+      '#1 npm test failed: the folder /gone does not exist.',
+    );
     const many = foldEndings([1, 2, 3, 4, 5].map(dead).concat(job(6, { state: 'done' })), handle);
     assert.equal(many?.text, '5 jobs failed: #1 npm test, #2 npm test, #3 npm test and 2 more. 1 other succeeded.');
     assert.deepEqual(many?.steps.at(-1)?.arguments, [1, [1, 2, 3, 4, 5]]);
