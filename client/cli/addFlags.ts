@@ -33,7 +33,7 @@ export const JOB_FLAGS = {
   retries: whole('N', "Retries after a failure (default: the lane's, else 0)", 0, MAX_RETRIES),
   crashes: whole('N', 'Crashes of the worker that are forgiven (default: 2)', 0, MAX_RETRIES),
   retryDelay: duration('Wait before the first retry, doubled for each further one (default: 2s)'),
-  retryMaxDelay: duration('The longest wait before a retry (default: 1m)'),
+  retryMaxDelay: duration('The longest wait before a retry (default: 1m, or the first if longer)'),
   grace: duration('Time between TERM and KILL when the job is stopped (default: 10s)'),
   cwd: text('DIR', 'Where the job runs (default: the current directory)'),
   env: many(parsed('K=V', 'Set a variable for the job (repeatable)', parsePair)),
