@@ -1,7 +1,7 @@
 /** `laneway.cancelJob`: cancel jobs. Returns `{id, state, wasRunning, error}` of each. */
 import { Cancel } from '../../../shared/protocol.ts';
 import type { Command } from '../context.ts';
-import { jobWords } from '../views/nodes.ts';
+import { jobWords } from '../views/describe.ts';
 import { report } from './results.ts';
 import { overQueues, resolveJobs } from './target.ts';
 

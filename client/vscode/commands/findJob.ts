@@ -1,7 +1,7 @@
 /** `laneway.findJob`: a quick pick over all jobs, then what can be done with the chosen one. Returns the job. */
 import * as vscode from 'vscode';
 import type { Command, JobHandle } from '../context.ts';
-import { type ContextWord, jobWords } from '../views/nodes.ts';
+import { type ContextWord, jobWords } from '../views/describe.ts';
 import { jobName } from '../views/title.ts';
 import { resolveJob } from './target.ts';
 

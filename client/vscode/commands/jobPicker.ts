@@ -1,14 +1,23 @@
 /** A quick pick over jobs. The server searches, so that the newest 100,000 jobs are found as fast as ten. */
 import * as vscode from 'vscode';
 import { toErrorData } from '../../../shared/errors.ts';
-import { type Job, JOB_STATES } from '../../../shared/job.ts';
+import { type Job, JOB_STATES, type StateFilter } from '../../../shared/job.ts';
 import { List } from '../../../shared/protocol.ts';
 import type { JobHandle, Queue } from '../context.ts';
 import { withoutIcons } from '../messages/plainText.ts';
 import { iconOf } from '../views/icons.ts';
-import { jobStatus } from '../views/nodes.ts';
+import { jobStatus } from '../views/describe.ts';
 import { jobName } from '../views/title.ts';
-import type { JobQuestion } from './target.ts';
+
+/** Which job is asked for. */
+export interface JobQuestion {
+  /** Title of the quick pick, e.g. `Cancel which job?`. */
+  title: string;
+  /** States offered; absent: all. */
+  states?: StateFilter[];
+  /** A finer test on top of `states`. */
+  fits?: (job: Job) => boolean;
+}
 
 interface JobItem extends vscode.QuickPickItem {
   job: Job | null;

@@ -7,7 +7,7 @@ import type { Job } from '../../../shared/job.ts';
 import { Cancel, Wait } from '../../../shared/protocol.ts';
 import type { Command, Queue } from '../context.ts';
 import { withoutLinks } from '../messages/plainText.ts';
-import { jobStatus } from '../views/nodes.ts';
+import { jobStatus } from '../views/describe.ts';
 import { jobName } from '../views/title.ts';
 import { resolveJob } from './target.ts';
 

@@ -5,22 +5,12 @@
 import * as vscode from 'vscode';
 import { LanewayError } from '../../../shared/errors.ts';
 import { LANE_NAME } from '../../../shared/limits.ts';
-import type { Job, StateFilter } from '../../../shared/job.ts';
+import type { Job } from '../../../shared/job.ts';
 import { Lanes, List, Show } from '../../../shared/protocol.ts';
 import type { JobArgument, JobHandle, Laneway, Queue } from '../context.ts';
 import { Guided } from '../messages/failure.ts';
 import { folderOf, idOf, laneOf, queueOf } from './arguments.ts';
-import { pickJob, pickJobs } from './jobPicker.ts';
-
-/** What to ask for when the argument names no job. */
-export interface JobQuestion {
-  /** Title of the quick pick, e.g. `Cancel which job?`. */
-  title: string;
-  /** States offered; absent: all. */
-  states?: StateFilter[];
-  /** A finer test on top of `states`. */
-  fits?: (job: Job) => boolean;
-}
+import { type JobQuestion, pickJob, pickJobs } from './jobPicker.ts';
 
 /** The one job that is meant; undefined when the person backed out. */
 export async function resolveJob(

@@ -10,7 +10,8 @@ import { isTerminal } from '../../../shared/job.ts';
 import type { Laneway, Queue } from '../context.ts';
 import type { CacheChange } from '../jobCache.ts';
 import { hasMore, listKey, type ListQuery } from '../jobLists.ts';
-import { describe, type JobNode, type Node } from './nodes.ts';
+import { describe } from './describe.ts';
+import type { JobNode, Node } from './nodes.ts';
 import { tooltip, treeItem } from './treeItem.ts';
 
 /** What stands on top of a queue's tree, and which lists stand under those nodes. */

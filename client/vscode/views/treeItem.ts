@@ -1,7 +1,8 @@
 /** A node's description as the editor's tree item. The only place where the trees' looks meet `vscode`. */
 import * as vscode from 'vscode';
 import type { Icon } from './icons.ts';
-import type { Node, Rows, Shown } from './nodes.ts';
+import type { Rows, Shown } from './describe.ts';
+import type { Node } from './nodes.ts';
 
 const FOLD = {
   none: vscode.TreeItemCollapsibleState.None,

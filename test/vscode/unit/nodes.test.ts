@@ -2,7 +2,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { Job } from '../../../shared/job.ts';
-import { describe as describeNode, jobStatus, jobWords, type Node } from '../../../client/vscode/views/nodes.ts';
+import { describe as describeNode, jobStatus, jobWords } from '../../../client/vscode/views/describe.ts';
+import type { Node } from '../../../client/vscode/views/nodes.ts';
 import { groupCount, groupOf, GROUPS } from '../../../client/vscode/views/groups.ts';
 import { commandText, jobTitle } from '../../../client/vscode/views/title.ts';
 import { ago, attempt, counts, job, lane, NOW, queue } from './fixtures.ts';
