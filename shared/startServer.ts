@@ -7,6 +7,7 @@ import path from 'node:path';
 import { type ErrorData, isErrorData, LanewayError } from './errors.ts';
 import { prepareGround } from './ground.ts';
 import type { Env, StatePaths } from './paths.ts';
+import { strayStdio } from './strays.ts';
 
 export interface StartOptions {
   workspace: string;
@@ -50,7 +51,7 @@ export async function startServer(options: StartOptions): Promise<Starting> {
   const child = spawn(node, [serverBundle, '--workspace', workspace], {
     cwd: paths.folder,
     detached: true,
-    stdio: 'ignore',
+    stdio: ['ignore', 'ignore', 'ignore', ...strayStdio()],
     windowsHide: true,
     env: { ...env, ...SMALL, ...(process.versions['electron'] !== undefined && { ELECTRON_RUN_AS_NODE: '1' }) },
   });

@@ -61,13 +61,11 @@ function parseNeeds(given: string): (number | string)[] {
  * @param clean only the variables without which hardly anything runs
  */
 export function callerOf({ env, umask }: Pick<Context, 'env' | 'umask'>, clean: boolean): Caller {
-  const names = clean ? CLEAN : Object.keys(env);
-  const kept: Record<string, string> = {};
-  for (const name of names) {
-    const value = env[name];
-    if (value !== undefined) kept[name] = value;
-  }
-  return { env: kept, umask };
+  // Own variables only: one may be called as what every object has.
+  const kept = Object.entries(env).filter(
+    (entry): entry is [string, string] => entry[1] !== undefined && (!clean || CLEAN.includes(entry[0])),
+  );
+  return { env: Object.fromEntries(kept), umask };
 }
 
 /** The request for the job that flags and words describe. @throws LanewayError INVALID_INPUT */

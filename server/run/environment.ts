@@ -38,18 +38,19 @@ const EDITOR_SCRIPT = /[\\/]extensions[\\/]git[\\/](?:.*[\\/])?(?:ssh-)?(?:askpa
 const HELPER_NAMES = new Set(['GIT_ASKPASS', 'SSH_ASKPASS', 'GIT_EDITOR']);
 
 function withoutEditor(env: Record<string, string>): Record<string, string> {
-  const kept: Record<string, string> = {};
+  // A list first: a variable may be called `__proto__`.
+  const kept: [string, string][] = [];
   for (const [name, value] of Object.entries(env)) {
     if (EDITOR_NAME.test(name)) continue;
     if (HELPER_NAMES.has(name) && EDITOR_SCRIPT.test(value.replaceAll('"', ''))) continue;
     if (name === 'NODE_OPTIONS') {
       const options = withoutEditorRequire(value);
-      if (options !== '') kept[name] = options;
+      if (options !== '') kept.push([name, options]);
       continue;
     }
-    kept[name] = value;
+    kept.push([name, value]);
   }
-  return kept;
+  return Object.fromEntries(kept);
 }
 
 /** The debugger that an editor loads into every Node process of its terminals. */

@@ -1,6 +1,5 @@
 /** Can this machine start a process and keep its output? Tried with the least there is of both. */
 import { writeSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { closeLogs, discardLogs, openLogs } from '../logs/open.ts';
 import type { Spawn } from './spawn.ts';
@@ -17,7 +16,7 @@ export async function probeMachine(spawn: Spawn, logs: string, name: string, win
     try {
       writeSync(opened.descriptors.stdout, SOME_OUTPUT);
       const argv = windows ? ['cmd.exe', '/d', '/c', 'exit 0'] : ['/bin/sh', '-c', ':'];
-      const spawned = spawn({ argv, cwd: tmpdir(), env: {}, umask: 0o077, ...opened.descriptors });
+      const spawned = spawn({ argv, cwd: logs, env: {}, umask: 0o077, ...opened.descriptors });
       if (!spawned.started) return false;
       await spawned.exited;
       return true;

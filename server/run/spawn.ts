@@ -10,6 +10,7 @@
  */
 import { spawn as spawnPlainly } from 'node:child_process';
 import type { execa as Execa } from 'execa';
+import { strayStdio } from '../../shared/strays.ts';
 import { explainSpawnFailure, gatherSpawnFacts } from './spawnFailure.ts';
 import type { SpawnFailure } from './spawnFailure.ts';
 import type { Exit } from './outcome.ts';
@@ -42,6 +43,9 @@ type Started = { pid: number; exited: Promise<Exit> } | { refused: Promise<Refus
 /** May throw a {@link Refusal} instead of answering with one. */
 type Start = (request: SpawnRequest) => Started;
 
+/** What Node hands on to each child unless it is told otherwise. */
+const NOT_OURS = { NODE_V8_COVERAGE: undefined };
+
 /** A spawn that never throws: what goes wrong is the answer. */
 export async function createSpawn(platform: NodeJS.Platform): Promise<Spawn> {
   const start = platform === 'win32' ? withExeca(await loadExeca()) : plainly;
@@ -64,7 +68,12 @@ export async function createSpawn(platform: NodeJS.Platform): Promise<Spawn> {
 
 const plainly: Start = ({ argv, cwd, env, stdout, stderr }) => {
   const [program = '', ...args] = argv;
-  const child = spawnPlainly(program, args, { stdio: ['ignore', stdout, stderr], cwd, env, detached: true });
+  const child = spawnPlainly(program, args, {
+    stdio: ['ignore', stdout, stderr, ...strayStdio()],
+    cwd,
+    env: { ...NOT_OURS, ...env },
+    detached: true,
+  });
   // An error can also come of a running one, such as a kill that failed; its exit decides.
   const refused = new Promise<Refusal>((resolve) => child.on('error', resolve));
   const { pid } = child;
@@ -82,7 +91,7 @@ const withExeca =
       stdout: stdout as 3,
       stderr: stderr as 3,
       cwd,
-      env,
+      env: { ...NOT_OURS, ...env },
       extendEnv: false,
       detached: true,
       cleanup: false,

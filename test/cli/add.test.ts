@@ -60,6 +60,15 @@ describe('lane add', () => {
     );
     assert.ok(!second.job.envNames.includes('Y'), 'a clean environment');
     assert.match((await box.lane(['output', 'last'])).stdout, /"flag"\]$/m);
+
+    // A name that every object has in some way is a name like any other.
+    const odd = Object.fromEntries([
+      ['__proto__', 'a'],
+      ['constructor', 'b'],
+    ]);
+    await box.json(['add', '--wait', '--', 'env'], { env: odd });
+    const { stdout: listed } = await box.lane(['output', 'last']);
+    for (const [name, value] of Object.entries(odd)) assert.ok(listed.split('\n').includes(`${name}=${value}`), name);
   });
 
   it('says in one line what it did, and takes shell text', async (t) => {

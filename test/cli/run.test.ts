@@ -1,14 +1,35 @@
 /** `lane run`: output, exit statuses, Ctrl-C, and that it outlives its server. */
 import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import path from 'node:path';
+import type { Readable } from 'node:stream';
 import { describe, it } from 'node:test';
 import type { Job } from '../../shared/job.ts';
-import { type Sandbox, sandbox } from '../helpers/sandbox.ts';
+import { dist, type Sandbox, sandbox } from '../helpers/sandbox.ts';
 import { waitFor } from '../helpers/waitFor.ts';
 
 const jobOf = async (box: Sandbox, ref: string | number): Promise<Job> =>
   (await box.json<{ job: Job }>(['show', String(ref)])).job;
 const reach = (box: Sandbox, ref: string | number, state: Job['state']): Promise<unknown> =>
   waitFor(async () => (await jobOf(box, ref)).state === state, { what: `job ${ref} to be ${state}` });
+
+/** Runs `lane ARGS…` with a pipe as its descriptor 40, and resolves when nobody holds that open any more. */
+async function untilPipeEnds(box: Sandbox, args: string[]): Promise<void> {
+  const stdio = Array.from<unknown, 'ignore' | 'pipe'>({ length: 41 }, (_, index) =>
+    index === 40 ? 'pipe' : 'ignore',
+  );
+  const child = spawn(process.execPath, [path.join(dist, 'cli.js'), ...args], {
+    cwd: box.workspace,
+    env: box.env,
+    stdio,
+  });
+  const pipe = child.stdio.at(-1) as Readable;
+  let open = true;
+  pipe.resume().once('end', () => (open = false));
+  await once(child, 'exit');
+  await waitFor(() => !open, { what: `nobody to hold the pipe after lane ${args.join(' ')}` });
+}
 
 describe('lane run', () => {
   it('exits as the job does', async (t) => {
@@ -29,6 +50,17 @@ describe('lane run', () => {
       assert.equal(code, expected, `${args.join(' ')}: ${stderr}`);
       if (code === 127) assert.match(stderr, /could not be started: there is no such program: \/no\/such\/program/);
     }
+  });
+
+  it('hands on no descriptor of its caller: a lock or a pipe that a script holds ends with the script', async (t) => {
+    const box = sandbox(t);
+    for (const words of [['run'], ['run', '--direct']]) {
+      // What a job leaves behind would hold it too.
+      await untilPipeEnds(box, [...words, '-c', 'sleep 600 & echo $!']);
+      const { stdout } = await box.lane(['output', 'last']);
+      process.kill(Number(stdout), 'SIGKILL');
+    }
+    assert.notEqual(box.serverPid(), null, 'the server outlives its caller');
   });
 
   it('inside a job refuses to wait for a slot that the job itself holds', async (t) => {

@@ -18,6 +18,7 @@ for (const platform of ['linux', 'win32'] as const) {
     t.after(() => closeSync(log));
     const spawn = await createSpawn(platform);
     const mask = process.umask();
+    process.env['NODE_V8_COVERAGE'] ??= path.join(folder, 'coverage');
     const start = (request: Partial<SpawnRequest>) =>
       spawn({ argv: [], cwd: folder, env: { PATH }, umask: 0o27, stdout: log, stderr: log, ...request });
     const exit = async (text: string) => {
@@ -31,7 +32,10 @@ for (const platform of ['linux', 'win32'] as const) {
       return spawned.failure;
     };
 
-    assert.deepEqual(await exit('echo "$GIVEN $HOME|" >&2; umask; pwd; exit 3'), { code: 3, signal: null });
+    assert.deepEqual(await exit('echo "$GIVEN $HOME$NODE_V8_COVERAGE|" >&2; umask; pwd; exit 3'), {
+      code: 3,
+      signal: null,
+    });
     assert.match(readFileSync(file, 'utf8'), new RegExp(`^a b \\|\\n0?027\\n.*${path.basename(folder)}\\n$`));
     assert.deepEqual(await exit('kill -9 $$'), { code: null, signal: 'SIGKILL' });
     // The first is told by an event, the others by what is thrown.

@@ -1,6 +1,7 @@
 /** A worker's life: slots, trouble, clocks that step, drain and stop. */
 import assert from 'node:assert/strict';
 import fs from 'node:fs';
+import os from 'node:os';
 import { test } from 'node:test';
 import { systemClock } from '../../server/clock.ts';
 import type { Spawn } from '../../server/run/spawn.ts';
@@ -49,6 +50,10 @@ test('what the machine lacks spends no budget; the worker says so, claims nothin
         ? { started: false, failure: Promise.resolve(explainSpawnFailure('EAGAIN', 'fork', facts)) }
         : real(request);
   const worker = await queue.worker({}, { wrapSpawn });
+  // The temporary folder of whoever started the worker may be long gone.
+  const { TMPDIR = os.tmpdir() } = process.env;
+  process.env['TMPDIR'] = '/no/such/folder';
+  t.after(() => (process.env['TMPDIR'] = TMPDIR));
   const first = await queue.sh('exit 0', { retryDelayMs: 1 });
   await waitFor(() => worker.troubles[0]);
   assert.match(worker.troubles[0] ?? '', /limit of processes.*EAGAIN/);
