@@ -1,55 +1,12 @@
-/**
- * Every message, its good answer and its refusals. The same table runs over a socket and in-process, because
- * `--direct` must not differ from a server by anything but the transport.
- */
+/** Every message about jobs, its good answer and its refusals, over both carriers; and rubbish in place of any. */
 import assert from 'node:assert/strict';
-import fs from 'node:fs';
-import path from 'node:path';
-import { after, before, describe, it } from 'node:test';
-import type { AddRequest, Job } from '../../shared/job.ts';
+import { describe } from 'node:test';
 import * as P from '../../shared/protocol.ts';
-import { openDirect } from '../../server/direct.ts';
-import { systemClock } from '../../server/clock.ts';
-import { client, type Client } from '../helpers/client.ts';
-import { Sandbox } from '../helpers/sandbox.ts';
-
-type Ask = <A, B>(type: P.RequestType<A, B>, params: A) => Promise<B>;
-
-interface World {
-  box: Sandbox;
-  ask: Ask;
-  add: (...jobs: AddRequest[]) => Promise<Job[]>;
-  one: (job: AddRequest) => Promise<Job>;
-}
-
-const CALLER = { env: { PATH: process.env['PATH'] ?? '', FROM_CALLER: 'yes' }, umask: 0o027 };
-
-async function overSocket(box: Sandbox): Promise<{ ask: Ask; close: () => Promise<void> }> {
-  await box.startServer();
-  const mine: Client = await client(box.paths().socket);
-  return { ask: (type, params) => mine.request(type, params), close: () => mine.close() };
-}
-
-async function inProcess(box: Sandbox): Promise<{ ask: Ask; close: () => Promise<void> }> {
-  const options = { workspace: box.workspace, env: box.env, clock: systemClock, warn: () => undefined };
-  const connection = await openDirect({ ...options, execute: true });
-  return { ask: (type, params) => connection.request(type, params), close: () => connection.close() };
-}
+import { CALLER, CARRIERS, type Case, inOneWorld, later, refused } from './messages.ts';
 
 const byNumber = (a: number, b: number): number => a - b;
 
-const later = (job: AddRequest = {}): AddRequest => ({ argv: ['true'], afterMs: 3_600_000, ...job });
-
-async function refused(answer: Promise<unknown>, code: string, message: RegExp): Promise<void> {
-  await assert.rejects(answer, (error: Error & { code?: string }) => {
-    assert.equal(error.code, code, error.message);
-    assert.match(error.message, message);
-    assert.doesNotMatch(error.message, /\n\s+at /);
-    return true;
-  });
-}
-
-const CASES: [name: string, run: (world: World) => Promise<void>][] = [
+const CASES: Case[] = [
   [
     'add: what was asked for is what runs, with the caller’s environment and none of the server’s (Nukesor/pueue#297)',
     async ({ ask, one, box }) => {
@@ -258,72 +215,6 @@ const CASES: [name: string, run: (world: World) => Promise<void>][] = [
     },
   ],
   [
-    'lanes, pause and resume, settings',
-    async ({ ask, one }) => {
-      const { lane } = await ask(P.LanesSet, { name: 'L', settings: { slots: 3, timeoutMs: 5000 } });
-      assert.deepEqual([lane.slots, lane.timeoutMs], [3, 5000]);
-      assert.equal((await one(later({ lane: 'L' }))).timeoutMs, 5000);
-      assert.equal((await ask(P.LanesSet, { name: 'L', settings: { timeoutMs: null } })).lane.timeoutMs, null);
-      await refused(ask(P.LanesSet, { name: 'L', settings: { slots: 0 } }), 'INVALID_INPUT', /slots 0/);
-      await refused(ask(P.LanesRemove, { name: 'L' }), 'CONFLICT', /L/);
-      assert.equal((await ask(P.Pause, { lanes: ['L'] })).lanes[0]?.paused, true);
-      assert.equal((await ask(P.Resume, { lanes: ['L'] })).lanes[0]?.paused, false);
-      await refused(ask(P.Pause, { lanes: ['nowhere'] }), 'NOT_FOUND', /nowhere/);
-      await ask(P.LanesSet, { name: 'empty', settings: {} });
-      assert.equal((await ask(P.LanesRemove, { name: 'empty' })).lane.name, 'empty');
-      assert.ok((await ask(P.Lanes, null)).lanes.every(({ name }) => name !== 'empty'));
-
-      const { settings } = await ask(P.SettingsSet, { settings: { concurrency: 7, logLimit: 1_000_000 } });
-      assert.deepEqual((await ask(P.SettingsGet, null)).settings, settings);
-      assert.deepEqual([settings.concurrency, settings.logLimit], [7, 1_000_000]);
-      await refused(ask(P.SettingsSet, { settings: { concurrency: 0 } }), 'INVALID_INPUT', /concurrency 0/);
-    },
-  ],
-  [
-    'prune: rows, logs and empty folders go; a dry run says so beforehand (Nukesor/pueue#187)',
-    async ({ ask, one, box }) => {
-      await ask(P.Cancel, { selection: { all: true } });
-      const job = await one({ argv: ['echo', 'kept until pruned'] });
-      const dead = await one({ argv: ['false'] });
-      await ask(P.Wait, { selection: { ids: [job.id, dead.id] } });
-      const before = await ask(P.Prune, { dryRun: true });
-      const { done, canceled } = (await ask(P.StatusRequest, null)).counts;
-      assert.equal(before.deleted, done + canceled);
-      const gone = await ask(P.Prune, { dryRun: false });
-      assert.deepEqual(gone, before);
-      await refused(ask(P.Show, { job: job.id }), 'NOT_FOUND', /./);
-      assert.equal((await ask(P.Show, { job: dead.id })).job.state, 'dead');
-      await ask(P.Prune, { dryRun: false, states: ['dead'] });
-      const { counts, logBytes } = await ask(P.StatusRequest, null);
-      assert.deepEqual([counts.done, counts.dead, counts.canceled, logBytes], [0, 0, 0, 0]);
-      const logs = path.join(box.paths().folder, 'logs');
-      assert.deepEqual(fs.existsSync(logs) ? fs.readdirSync(logs, { recursive: true }) : [], []);
-      assert.equal((await ask(P.Prune, { dryRun: false, olderThanMs: 1000 })).deleted, 0);
-      await refused(ask(P.Prune, { dryRun: false, states: ['running'] }), 'INVALID_INPUT', /running/);
-    },
-  ],
-  [
-    'spans, status and doctor agree with what ran',
-    async ({ ask, one }) => {
-      const job = await one({ argv: ['true'], lane: 'spans' });
-      await ask(P.Wait, { selection: { ids: [job.id] } });
-      const now = Date.now();
-      const { spans } = await ask(P.Spans, { from: now - 3_600_000, to: now + 60_000 });
-      const mine = spans.find(({ jobId }) => jobId === job.id);
-      assert.deepEqual([mine?.lane, mine?.state, mine?.attempt], ['spans', 'succeeded', 1]);
-      await refused(ask(P.Spans, { from: 5, to: 4 }), 'INVALID_INPUT', /to/);
-      const status = await ask(P.StatusRequest, null);
-      assert.equal(status.workers.length, 1);
-      assert.ok(status.lanes.some(({ name }) => name === 'spans'));
-      const { ok, checks } = await ask(P.Doctor, { deep: true });
-      assert.deepEqual(
-        checks.filter(({ status: s }) => s === 'fail'),
-        [],
-      );
-      assert.equal(ok, true);
-    },
-  ],
-  [
     'rubbish in place of parameters is an input error everywhere, never an internal one',
     async ({ ask }) => {
       const fromServer = new Set<string>([P.LogGrew.method, P.EventsHint.method, P.Finishing.method, P.Poke.method]);
@@ -349,24 +240,4 @@ const CASES: [name: string, run: (world: World) => Promise<void>][] = [
   ],
 ];
 
-for (const carrier of ['socket', 'direct'] as const) {
-  describe(`messages over ${carrier}`, () => {
-    let box: Sandbox;
-    let world: World;
-    let close: () => Promise<void>;
-    before(async () => {
-      box = new Sandbox();
-      const connection = carrier === 'socket' ? await overSocket(box) : await inProcess(box);
-      const { ask } = connection;
-      close = connection.close;
-      const add = async (...jobs: AddRequest[]): Promise<Job[]> => (await ask(P.Add, { jobs, caller: CALLER })).jobs;
-      const one = async (job: AddRequest): Promise<Job> => (await add(job))[0] as Job;
-      world = { box, ask, add, one };
-    });
-    after(async () => {
-      await close();
-      await box.dispose();
-    });
-    for (const [name, run] of CASES) it(name, () => run(world));
-  });
-}
+for (const carrier of CARRIERS) describe(`messages over ${carrier}`, () => inOneWorld(carrier, CASES));

@@ -5,10 +5,9 @@ import type { Store } from '../../server/store/api.ts';
 import * as queries from '../../server/store/queries/index.ts';
 import * as transitions from '../../server/store/transitions/index.ts';
 import type { AddRequest, StateFilter } from '../../shared/job.ts';
-import { addOne, claim, eventsOf, finish, openTemp, register } from './support.ts';
+import { addOne, claim, eventsOf, finish, openTemp, raw, register } from './support.ts';
 
 const ALL: StateFilter[] = ['done', 'dead', 'canceled'];
-const raw = (store: Store) => store.read(({ db }) => db);
 
 /** Add a job, run it, and end it with so many bytes of log. */
 async function ended(store: Store, request: AddRequest = {}, bytes = 10, exitCode = 0): Promise<number> {

@@ -16,6 +16,7 @@ import type {
   Clock,
   FinishResult,
   OpenOptions,
+  Reader,
   Store,
   WorkerRegistration,
 } from '../../server/store/api.ts';
@@ -98,6 +99,9 @@ export async function add(store: Store, ...requests: AddRequest[]): Promise<numb
 export async function addOne(store: Store, request: AddRequest = {}): Promise<number> {
   return (await add(store, request))[0] as number;
 }
+
+/** The bare connection, for what no transition does. */
+export const raw = (store: Store): Reader['db'] => store.read(({ db }) => db);
 
 export function registration(id: string, over: Partial<WorkerRegistration> = {}): WorkerRegistration {
   return {
