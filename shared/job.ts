@@ -142,6 +142,28 @@ export interface Lane {
   pauseOnFailure: boolean;
 }
 
+/** What may be set of a lane; absent leaves a value, null returns it to "not set". */
+export interface LaneSettings {
+  slots?: number | null;
+  timeoutMs?: number | null;
+  cancelGraceMs?: number | null;
+  maxRetries?: number | null;
+  retryDelayMs?: number | null;
+  retryMaxDelayMs?: number | null;
+  pauseOnFailure?: boolean | null;
+}
+
+/** Settings of the queue as a whole, kept in its database so that every client sees the same. */
+export interface QueueSettings {
+  /** Jobs the server runs at once; null: one per core. */
+  concurrency: number | null;
+  retentionMs: number;
+  retentionBytes: number;
+  /** Bytes of output after which an attempt is stopped. */
+  logLimit: number;
+  serverIdleMs: number;
+}
+
 export interface Worker {
   id: string;
   kind: 'server' | 'work';

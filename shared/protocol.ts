@@ -21,6 +21,8 @@ import type {
   Job,
   JobState,
   Lane,
+  LaneSettings,
+  QueueSettings,
   Server,
   StateFilter,
   Status,
@@ -275,16 +277,6 @@ export interface Span {
 }
 
 export const Lanes = request<null, { lanes: Lane[] }>('laneway/lanes');
-/** What may be set of a lane; absent leaves a value, null returns it to "not set". */
-export interface LaneSettings {
-  slots?: number | null;
-  timeoutMs?: number | null;
-  cancelGraceMs?: number | null;
-  maxRetries?: number | null;
-  retryDelayMs?: number | null;
-  retryMaxDelayMs?: number | null;
-  pauseOnFailure?: boolean | null;
-}
 export const LanesSet = request<{ name: string; settings: LaneSettings }, { lane: Lane }>('laneway/lanes/set');
 export const LanesRemove = request<{ name: string }, { lane: Lane }>('laneway/lanes/remove');
 export const Pause = request<{ lanes: string[] }, { lanes: Lane[] }>('laneway/pause');
@@ -297,16 +289,6 @@ export const Prune = request<
 
 export const Doctor = request<{ deep: boolean }, { ok: boolean; checks: Check[] }>('laneway/doctor');
 
-/** Settings of the queue as a whole, kept in its database so that every client sees the same. */
-export interface QueueSettings {
-  /** Jobs the server runs at once; null: one per core. */
-  concurrency: number | null;
-  retentionMs: number;
-  retentionBytes: number;
-  /** Bytes of output after which an attempt is stopped. */
-  logLimit: number;
-  serverIdleMs: number;
-}
 export const SettingsGet = request<null, { settings: QueueSettings }>('laneway/settings');
 export const SettingsSet = request<{ settings: Partial<QueueSettings> }, { settings: QueueSettings }>(
   'laneway/settings/set',

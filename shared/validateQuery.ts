@@ -14,7 +14,8 @@ import {
   MAX_STAGE_NAME,
   MAX_DURATION_MS,
 } from './limits.ts';
-import type { JobRef, LaneSettings, QueueSettings, Selection } from './protocol.ts';
+import type { LaneSettings, QueueSettings } from './job.ts';
+import type { JobRef, Selection } from './protocol.ts';
 import { quoteValue } from './text.ts';
 
 /** @throws LanewayError INVALID_INPUT */

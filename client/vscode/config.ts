@@ -4,8 +4,8 @@
  * name to value, so that everything here is pure. `settingNames` is compared with package.json
  * by a test.
  */
+import type { LaneSettings, QueueSettings } from '../../shared/job.ts';
 import { DEFAULT_LANE, LANE_NAME } from '../../shared/limits.ts';
-import type { LaneSettings, QueueSettings } from '../../shared/protocol.ts';
 import { parseDuration } from '../../shared/duration.ts';
 
 /** A setting's value by its name without `laneway.`; undefined when the user set none. */

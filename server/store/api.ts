@@ -18,10 +18,12 @@ import type {
   Job,
   JobState,
   Lane,
+  LaneSettings,
+  QueueSettings,
   StateFilter,
   Worker,
 } from '../../shared/job.ts';
-import type { JobRef, JobResult, LaneSettings, QueueSettings, Selection, Span } from '../../shared/protocol.ts';
+import type { JobRef, JobResult, Selection, Span } from '../../shared/protocol.ts';
 
 export interface Clock {
   /** Milliseconds since the epoch; may step. Orders nothing. */

@@ -4,7 +4,8 @@ import { test, type TestContext } from 'node:test';
 import type { Claimed, Store } from '../../server/store/api.ts';
 import * as queries from '../../server/store/queries/index.ts';
 import * as transitions from '../../server/store/transitions/index.ts';
-import type { JobResult, LaneSettings } from '../../shared/protocol.ts';
+import type { LaneSettings } from '../../shared/job.ts';
+import type { JobResult } from '../../shared/protocol.ts';
 import {
   add,
   addOne,

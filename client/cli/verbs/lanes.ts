@@ -1,5 +1,6 @@
 import { MAX_RETRIES, MAX_SLOTS } from '../../../shared/limits.ts';
-import { Lanes, LanesRemove, LanesSet, type LaneSettings } from '../../../shared/protocol.ts';
+import type { LaneSettings } from '../../../shared/job.ts';
+import { Lanes, LanesRemove, LanesSet } from '../../../shared/protocol.ts';
 import { quoteValue } from '../../../shared/text.ts';
 import { choice, didYouMean, duration, type Flag, invalid, whole } from '../args.ts';
 import { laneTable } from '../render/status.ts';

@@ -5,9 +5,9 @@
 import * as vscode from 'vscode';
 import { formatDuration, parseDuration } from '../../../shared/duration.ts';
 import { LanewayError, toErrorData } from '../../../shared/errors.ts';
-import type { Lane } from '../../../shared/job.ts';
+import type { Lane, LaneSettings } from '../../../shared/job.ts';
 import { MAX_RETRIES, MAX_SLOTS } from '../../../shared/limits.ts';
-import { Lanes, LanesSet, type LaneSettings } from '../../../shared/protocol.ts';
+import { Lanes, LanesSet } from '../../../shared/protocol.ts';
 import type { Command, Laneway, Queue } from '../context.ts';
 import { resolveLane } from './target.ts';
 

@@ -5,7 +5,7 @@ import {
   DEFAULT_RETENTION_MS,
   DEFAULT_SERVER_IDLE_MS,
 } from '../../../shared/limits.ts';
-import type { QueueSettings } from '../../../shared/protocol.ts';
+import type { QueueSettings } from '../../../shared/job.ts';
 import type { Reader } from '../api.ts';
 import { statement } from '../statements.ts';
 

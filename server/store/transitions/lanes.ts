@@ -1,8 +1,8 @@
 /** Lanes: their settings, their removal, their pause switch. */
 import { LanewayError } from '../../../shared/errors.ts';
-import type { Lane } from '../../../shared/job.ts';
+import type { Lane, LaneSettings } from '../../../shared/job.ts';
 import { DEFAULT_SLOTS } from '../../../shared/limits.ts';
-import type { LaneSettings } from '../../../shared/protocol.ts';
+
 import { quoteValue } from '../../../shared/text.ts';
 import type { Tx } from '../api.ts';
 import { lane as laneOf } from '../queries/counts.ts';

@@ -1,5 +1,5 @@
 /** Settings of the queue as a whole, kept in the database so that every client sees the same. */
-import type { QueueSettings } from '../../../shared/protocol.ts';
+import type { QueueSettings } from '../../../shared/job.ts';
 import type { Tx } from '../api.ts';
 import { SETTING_PREFIX } from '../queries/settings.ts';
 import { statement } from '../statements.ts';
