@@ -6,7 +6,6 @@ import * as fc from 'fast-check';
 import { jobList, jobTable, resultLines } from '../../client/cli/render/jobs.ts';
 import { showJob } from '../../client/cli/render/show.ts';
 import { checkLines, laneTable, statusLines, workspaceTable } from '../../client/cli/render/status.ts';
-import { table, tree } from '../../client/cli/render/table.ts';
 import { timelineTable } from '../../client/cli/render/events.ts';
 import type { View } from '../../client/cli/render/view.ts';
 import { ending } from '../../client/cli/render/words.ts';
@@ -309,45 +308,6 @@ describe('the overview', () => {
       timelineTable([put], plain).at(-1)!,
       /next run after 4 s$/,
       'how long it was put off, whenever one looks',
-    );
-  });
-});
-
-describe('tables and trees', () => {
-  it('never exceed the width as long as columns may shrink', () => {
-    fc.assert(
-      fc.property(
-        fc.array(
-          fc.tuple(fc.string({ unit: 'grapheme', maxLength: 90 }), fc.string({ unit: 'grapheme', maxLength: 90 })),
-        ),
-        fc.integer({ min: 20, max: 120 }),
-        (rows, width) => {
-          const lines = table(
-            [
-              { title: 'A', shrinkTo: 4 },
-              { title: 'B', shrinkTo: 4 },
-            ],
-            rows,
-            { ...plain, width },
-          );
-          assert.ok(lines.every((line) => displayWidth(line) <= width));
-          assert.ok(lines.every((line) => line === line.trimEnd()));
-        },
-      ),
-    );
-  });
-
-  it('draw branches', () => {
-    assert.deepEqual(
-      tree(
-        [
-          { text: 'a', children: [{ text: 'b' }] },
-          { text: 'c', children: [{ text: 'd' }] },
-        ],
-        plain,
-        '',
-      ),
-      ['├─ a', '│  └─ b', '└─ c', '   └─ d'],
     );
   });
 });
