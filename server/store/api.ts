@@ -253,6 +253,21 @@ export interface Transitions {
   pruneLedger(tx: Tx, before: number, maxRows: number): boolean;
 }
 
+/** What a page of jobs is to hold. */
+export interface ListArgs {
+  states?: StateFilter[] | null;
+  lane?: string | null;
+  tags?: Record<string, string> | null;
+  key?: string | null;
+  /** Case-insensitive part of id, label or command. */
+  text?: string | null;
+  ids?: number[] | null;
+  /** 1 … `MAX_LIST`. */
+  limit: number;
+  cursor?: string | null;
+  order?: 'newest' | 'claim' | null;
+}
+
 /** server/store/queries/*.ts — reads only. */
 export interface Queries {
   /** Throws NOT_FOUND, or INVALID_INPUT for something that is no reference. */
@@ -266,20 +281,7 @@ export interface Queries {
    * `order: 'claim'` lists waiting jobs only: the due ones, then the delayed, then the blocked.
    * Throws INVALID_INPUT for a cursor that no page gave.
    */
-  list(
-    r: Reader,
-    args: {
-      states?: StateFilter[] | null;
-      lane?: string | null;
-      tags?: Record<string, string> | null;
-      key?: string | null;
-      text?: string | null;
-      ids?: number[] | null;
-      limit: number;
-      cursor?: string | null;
-      order?: 'newest' | 'claim' | null;
-    },
-  ): { jobs: Job[]; nextCursor: string | null };
+  list(r: Reader, args: ListArgs): { jobs: Job[]; nextCursor: string | null };
   /** Ids a selection means, in id order, at most `limit`; with `after`, only greater ones. */
   select(r: Reader, selection: Selection, limit: number, after?: number): number[];
   attempts(r: Reader, jobId: number): Attempt[];

@@ -5,9 +5,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Database } from 'better-sqlite3';
-import type { Store } from '../../server/store/api.ts';
+import type { ListArgs, Store } from '../../server/store/api.ts';
 import * as queries from '../../server/store/queries/index.ts';
-import type { ListArgs } from '../../server/store/queries/list.ts';
 import { STATE_FILTERS } from '../../shared/job.ts';
 import type { Job, StateFilter } from '../../shared/job.ts';
 import { add, claim, finish, openTemp, register } from './support.ts';

@@ -25,7 +25,6 @@ interface OpenChannel {
 export interface ShowOptions {
   /** Put the attempt in the place of an earlier attempt's channel of the same job. */
   reuse?: boolean;
-  preserveFocus?: boolean;
 }
 
 export class LogChannels implements vscode.Disposable {
@@ -46,7 +45,7 @@ export class LogChannels implements vscode.Disposable {
   }
 
   /** Shows the attempt's channel, making it when it is not open. @returns its name. */
-  show(target: AttemptTarget, { reuse = false, preserveFocus = true }: ShowOptions = {}): string {
+  show(target: AttemptTarget, { reuse = false }: ShowOptions = {}): string {
     const same = (each: OpenChannel): boolean => each.queue === target.queue && each.jobId === target.job.id;
     let found = this.#open.find((each) => same(each) && each.attempt === target.attempt.number);
     if (found === undefined) {
@@ -56,7 +55,8 @@ export class LogChannels implements vscode.Disposable {
     }
     const shown = found;
     this.#open = [...this.#open.filter((each) => each !== shown), shown];
-    shown.channel.show(preserveFocus);
+    // The focus stays where it is.
+    shown.channel.show(true);
     return shown.name;
   }
 

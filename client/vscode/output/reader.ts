@@ -71,11 +71,6 @@ export class LogReader {
     ];
   }
 
-  /** True once the whole log of an ended attempt was told. */
-  get done(): boolean {
-    return this.#done;
-  }
-
   /** Asks for hints and reads what is there. Also the way to go on after a lost connection. */
   async start(): Promise<void> {
     if (this.#stopped || this.#done) return;

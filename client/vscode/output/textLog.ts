@@ -35,11 +35,6 @@ export class TextLog implements LogSink {
   #cut = 0;
   #atLineStart = true;
   #stopped = false;
-  #settle: () => void = () => undefined;
-  /** Resolves when the last line has been written. */
-  readonly finished = new Promise<void>((resolve) => {
-    this.#settle = resolve;
-  });
 
   constructor(target: TextTarget, options: TextLogOptions) {
     this.#target = target;
@@ -65,8 +60,7 @@ export class TextLog implements LogSink {
     void this.#options
       .ending()
       .then((line) => this.#line(line))
-      .catch((error: unknown) => this.#options.trouble(error))
-      .finally(() => this.#settle());
+      .catch((error: unknown) => this.#options.trouble(error));
   }
 
   trouble(error: unknown): void {
@@ -76,7 +70,6 @@ export class TextLog implements LogSink {
   /** Writes nothing more, whatever is still under way. */
   dispose(): void {
     this.#stopped = true;
-    this.#settle();
   }
 
   /** A line of ours amid the output: the text before it is complete as far as it goes. */

@@ -1,9 +1,9 @@
 /** Pages of jobs: newest first, or in the order in which waiting jobs will start. */
-import type { Job, StateFilter } from '../../../shared/job.ts';
+import type { Job } from '../../../shared/job.ts';
 import type { Selection } from '../../../shared/protocol.ts';
 import { LanewayError } from '../../../shared/errors.ts';
 import { MAX_LIST } from '../../../shared/limits.ts';
-import type { Reader } from '../api.ts';
+import type { ListArgs, Reader } from '../api.ts';
 import { candidates, nextIds } from './candidates.ts';
 import type { Candidates, Direction } from './candidates.ts';
 import { claimStream } from './claimOrder.ts';
@@ -13,20 +13,6 @@ import { jobs } from './jobs.ts';
 import { filtered, page } from './page.ts';
 import type { Looking, Placed, Stream } from './page.ts';
 import { resolve } from './resolve.ts';
-
-export interface ListArgs {
-  states?: StateFilter[] | null;
-  lane?: string | null;
-  tags?: Record<string, string> | null;
-  key?: string | null;
-  /** Case-insensitive part of id, label or command. */
-  text?: string | null;
-  ids?: number[] | null;
-  /** 1 … {@link MAX_LIST}. */
-  limit: number;
-  cursor?: string | null;
-  order?: 'newest' | 'claim' | null;
-}
 
 /**
  * One page of jobs. With `tags`, `text` or `key` it may be short of `limit` and still name a next one.

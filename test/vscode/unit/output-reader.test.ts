@@ -95,7 +95,7 @@ describe('reading a log', () => {
     server.ended = true;
     server.hint();
     server.hint();
-    await waitFor(() => reader.done);
+    await waitFor(() => sink.text.endsWith('<ended>'));
     assert.equal(sink.text, '<omitted 10>abcdefghijKL<ended>');
     reader.dispose();
     assert.equal(server.grew.size + server.connected.size, 0);
@@ -112,7 +112,7 @@ describe('reading a log', () => {
     const reader = new LogReader(server.source, sink, { ...options, tailBytes: 1000 });
     await reader.start();
     server.hint();
-    await waitFor(() => reader.done);
+    await waitFor(() => sink.text.endsWith('<ended>'));
     assert.equal(sink.text, `${server.log.toString()}<ended>`);
     reader.dispose();
   });
@@ -129,7 +129,7 @@ describe('reading a log', () => {
     server.down = false;
     server.ended = true;
     for (const listener of server.connected) listener();
-    await waitFor(() => reader.done);
+    await waitFor(() => sink.text.endsWith('<ended>'));
     assert.equal(sink.text, 'before <the connection was lost>during <ended>');
     reader.dispose();
   });
@@ -156,7 +156,7 @@ describe('reading a log', () => {
     server.write(Buffer.alloc(1_000_000, 'x'));
     server.ended = true;
     server.hint();
-    await waitFor(() => reader.done);
+    await waitFor(() => sink.text.endsWith('<ended>'));
     const told = sink.text.length;
     assert.ok(told < 3000, `${told} characters`);
     assert.match(sink.text, /^x{500}<omitted 998500>x{1000}<ended>$/);
@@ -184,7 +184,7 @@ describe('the text of a followed log', () => {
       assert.ok(target.text.length <= 4200, `${target.text.length} characters`);
     }
     log.ended();
-    await log.finished;
+    await waitFor(() => target.text.endsWith('[the end]\n'));
     assert.ok(target.replaced > 10);
     assert.match(target.text, /^\[… 1\d\d KiB before this omitted[^\n]*\n(y{99}\n)+\[the end\]\n$/);
   });
