@@ -10,18 +10,18 @@ const ELSEWHERE = '[id*="forwardedPorts"], [id*="keyboardLayout"], .statusbar-it
 
 /** A theme as a person chooses it: high contrast is not taken from the settings while the window loads. */
 async function choose(window: EditorWindow, theme: string): Promise<void> {
-  const chosen = new RegExp(theme.includes('Contrast') ? '^hc_' : theme.toLowerCase().replace(' ', '_'));
+  const chosen = theme.includes('Contrast') ? 'themes-hc_' : `themes-${theme.toLowerCase().replace(' ', '_')}`;
+  const workbench = window.page.locator(`.monaco-workbench[class*="${chosen}"]`);
+  const offered = window.page.locator('.quick-input-widget .monaco-list-row', { hasText: theme }).first();
   await window.until(`the theme ${theme}`, async () => {
-    const classes = await window.page.locator('.monaco-workbench').getAttribute('class', { timeout: 2000 });
-    if (chosen.test(/vscode-theme-defaults-themes-(\S+)/.exec(classes ?? '')?.[1] ?? '')) return true;
+    if (await workbench.isVisible()) return true;
+    // Offered only once the editor has found its themes: asked again until then.
     await window.command('Preferences: Color Theme');
     await window.asked('Select Color Theme');
     await window.page.keyboard.type(theme);
-    await window.page.waitForTimeout(1500);
-    const offered = (await window.quickInput()).includes(theme);
-    await window.page.keyboard.press(offered ? 'Enter' : 'Escape');
-    await window.page.waitForTimeout(1500);
-    return false;
+    await offered.click({ timeout: 8000 });
+    await workbench.waitFor({ timeout: 8000 });
+    return true;
   });
 }
 
