@@ -4,7 +4,7 @@ import { quoteArgv } from './shell.ts';
 import { quoteValue } from './text.ts';
 
 /** Bytes kept free for what the worker adds: LANEWAY_* and the front of PATH. */
-export const EXEC_RESERVE = 16_384;
+const EXEC_RESERVE = 16_384;
 /** Bytes of argv and environment together on macOS (ARG_MAX). */
 const DARWIN_TOTAL = 1_048_576;
 /** UTF-16 units of a Windows command line, its end included. */

@@ -39,7 +39,7 @@ export function sayMoment(at: string | number, now: number): string {
 }
 
 /** A local date: `2031-05-04`. */
-export function sayDate(at: string | number): string {
+function sayDate(at: string | number): string {
   const date = new Date(at);
   return `${date.getFullYear()}-${digits(date.getMonth() + 1)}-${digits(date.getDate())}`;
 }

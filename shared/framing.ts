@@ -5,7 +5,7 @@
 import { LanewayError } from './errors.ts';
 
 /** Bytes of one message; a batch of 10,000 jobs or a 4 MiB log page stays well below. */
-export const MAX_MESSAGE_BYTES = 134_217_728;
+const MAX_MESSAGE_BYTES = 134_217_728;
 /** Bytes of one message's headers. */
 export const MAX_HEADER_BYTES = 4096;
 

@@ -40,20 +40,17 @@ export const STATE_FILTERS = [
 ] as const;
 export type StateFilter = (typeof STATE_FILTERS)[number];
 
-export const ATTEMPT_STATES = ['running', 'succeeded', 'failed', 'timed_out', 'abandoned', 'canceled'] as const;
-export type AttemptState = (typeof ATTEMPT_STATES)[number];
+export type AttemptState = 'running' | 'succeeded' | 'failed' | 'timed_out' | 'abandoned' | 'canceled';
 
-export const FAILURE_REASONS = [
-  'process_exit',
-  'timeout',
-  'spawn_failed',
-  'worker_crash',
-  'canceled',
-  'dependency',
-  'log_limit',
-  'unknown',
-] as const;
-export type FailureReason = (typeof FAILURE_REASONS)[number];
+export type FailureReason =
+  | 'process_exit'
+  | 'timeout'
+  | 'spawn_failed'
+  | 'worker_crash'
+  | 'canceled'
+  | 'dependency'
+  | 'log_limit'
+  | 'unknown';
 
 /** What becomes of a blocked job whose prerequisite ended dead or canceled. */
 export const NEED_POLICIES = ['cancel', 'dead', 'release'] as const;

@@ -78,7 +78,7 @@ export function stateHome(env: Env, machine: Machine = thisMachine()): string {
 }
 
 /** First 16 hex digits of the SHA-256 of a workspace's real path: the name of its state folder. */
-export function workspaceHash(workspace: string): string {
+function workspaceHash(workspace: string): string {
   return sha16(workspace);
 }
 

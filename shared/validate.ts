@@ -26,7 +26,7 @@ import { quoteValue } from './text.ts';
 import { validateLaneName, validateRef, validateTags } from './validateQuery.ts';
 
 /** The fields of an {@link AddRequest}; any other is refused. */
-export const ADD_FIELDS = [
+const ADD_FIELDS = [
   'argv',
   'command',
   'lane',

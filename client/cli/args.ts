@@ -197,7 +197,7 @@ export function keyOf(flags: Flags, name: string): string | null {
 }
 
 /** One flag's value, its errors prefixed with the flag's name. */
-export function parseValue<T>(name: string, flag: Flag<T>, given: string): T {
+function parseValue<T>(name: string, flag: Flag<T>, given: string): T {
   try {
     return flag.parse(given);
   } catch (error) {

@@ -62,7 +62,7 @@ export function verbHelp(verb: Verb, terminal: Terminal): string {
 }
 
 /** Each flag as it is written, with its help: `-f, --follow`, `--lane, --queue NAME`. */
-export function flagPairs(flags: Flags): [string, string][] {
+function flagPairs(flags: Flags): [string, string][] {
   const names = new Map<string, string[]>();
   for (const [name, key] of flagNames(flags)) names.set(key, [...(names.get(key) ?? []), name]);
   return Object.entries(flags).map(([key, flag]) => {

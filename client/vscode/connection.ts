@@ -73,7 +73,7 @@ class QuietClient extends LanguageClient {
  * The server went away between accepting and answering: a dying process still accepts for a
  * moment. Whoever dials again finds the next one.
  */
-export const HANDSHAKE_LOST: ErrorData = {
+const HANDSHAKE_LOST: ErrorData = {
   code: 'ENVIRONMENT',
   message: 'the server ended before it answered',
   hint: null,

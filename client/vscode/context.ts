@@ -6,7 +6,7 @@
  * A part of the extension exports `Command`s and, when it has standing resources, a function
  * `(laneway: Laneway) => void` that pushes them onto `laneway.subscriptions`:
  * `output/index.ts` → `outputCommands`, `activateOutput`; `timeline/index.ts` →
- * `timelineCommands`, `activateTimeline`. `commands/index.ts` registers them all.
+ * `timelineCommands`, `activateTimeline`. `commands/index.ts` lists all commands.
  */
 import type * as vscode from 'vscode';
 import type { ErrorData } from '../../shared/errors.ts';

@@ -52,7 +52,7 @@ export function listKey(query: ListQuery): string {
 }
 
 /** Whether a state filter's word fits a job, as the server understands it. */
-export function fitsState(job: Job, filter: StateFilter): boolean {
+function fitsState(job: Job, filter: StateFilter): boolean {
   switch (filter) {
     case 'scheduled':
       return job.phase === 'scheduled' || job.phase === 'retrying';
@@ -84,7 +84,7 @@ function searchText(job: Job): string {
 }
 
 /** The order of a list: negative when `a` stands before `b`. */
-export function compareJobs(order: ListQuery['order']): (a: Job, b: Job) => number {
+function compareJobs(order: ListQuery['order']): (a: Job, b: Job) => number {
   if (order === 'newest') return (a, b) => b.id - a.id;
   return (a, b) => {
     // What is due starts by priority; what is not yet due, by when it will be.

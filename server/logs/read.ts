@@ -83,7 +83,7 @@ async function readRange(handle: FileHandle, position: number, length: number): 
 }
 
 /** How many bytes at the start of `page` belong to a character that began in `before`. Pure. */
-export function charactersStart(page: Uint8Array, before: Uint8Array): number {
+function charactersStart(page: Uint8Array, before: Uint8Array): number {
   for (let back = 1; back <= before.length; back += 1) {
     const byte = before[before.length - back] ?? 0;
     if (isContinuation(byte)) continue;
@@ -100,7 +100,7 @@ export function charactersStart(page: Uint8Array, before: Uint8Array): number {
 }
 
 /** How long the page may be without cutting the character it ends in. `final`: nothing follows. Pure. */
-export function wholeCharacters(page: Uint8Array, final: boolean): number {
+function wholeCharacters(page: Uint8Array, final: boolean): number {
   if (final) return page.length;
   for (let back = 1; back <= Math.min(LONGEST_CHARACTER - 1, page.length); back += 1) {
     const byte = page[page.length - back] ?? 0;

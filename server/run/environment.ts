@@ -6,7 +6,7 @@ import type { Claimed } from '../store/api.ts';
 import type { WorkerPaths } from './contract.ts';
 
 /** Set for every job; values of an outer job, or of the caller, never shine through. */
-export function jobMarks(claimed: Claimed): Record<string, string> {
+function jobMarks(claimed: Claimed): Record<string, string> {
   return {
     LANEWAY_JOB_ID: String(claimed.jobId),
     LANEWAY_ATTEMPT: String(claimed.attempt),

@@ -26,7 +26,7 @@ export const POINTS = [
 export type PointName = (typeof POINTS)[number] | StoreInstant;
 
 /** Of the store, see api.ts. */
-export const STORE_POINTS: readonly StoreInstant[] = [
+const STORE_POINTS: readonly StoreInstant[] = [
   'open:made',
   'migrate:before',
   'migrate:after',

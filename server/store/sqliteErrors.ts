@@ -8,7 +8,7 @@ import { LanewayError } from '../../shared/errors.ts';
 export type Trouble = 'busy' | 'environment' | 'damaged' | 'other';
 
 /** SQLite's code of an error, e.g. `SQLITE_BUSY_SNAPSHOT`; null for anything else. */
-export function sqliteCode(error: unknown): string | null {
+function sqliteCode(error: unknown): string | null {
   const code = (error as { code?: unknown } | null)?.code;
   return typeof code === 'string' && code.startsWith('SQLITE_') ? code : null;
 }

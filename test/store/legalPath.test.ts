@@ -2,10 +2,23 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import * as fc from 'fast-check';
-import { follow, replay, START } from '../../server/store/check/legalPath.ts';
-import type { PathEvent } from '../../server/store/check/legalPath.ts';
+import { follow, START } from '../../server/store/check/legalPath.ts';
+import type { PathEvent, Standing } from '../../server/store/check/legalPath.ts';
 import { EVENT_TYPES } from '../../shared/event.ts';
 import type { EventType } from '../../shared/event.ts';
+
+/** Follows a whole path. On failure `index` is that of the event that does not fit. */
+function replay(
+  events: readonly PathEvent[],
+): { legal: true; standing: Standing } | { legal: false; index: number; why: string } {
+  let standing: Standing = START;
+  for (const [index, event] of events.entries()) {
+    const next = follow(standing, event);
+    if (typeof next === 'string') return { legal: false, index, why: next };
+    standing = next;
+  }
+  return { legal: true, standing };
+}
 
 const event = (type: EventType, attempt: number | null = null, detail: Record<string, unknown> = {}): PathEvent => ({
   type,

@@ -19,12 +19,12 @@ const STYLES: Partial<Record<JobEvent['type'], Style>> = {
 };
 
 /** `cancel requested`, `timed out`: the event's type as words. */
-export function eventWord(type: JobEvent['type']): string {
+function eventWord(type: JobEvent['type']): string {
   return type.replaceAll('_', ' ');
 }
 
 /** The event's detail as `name value` pairs, times relative, durations said. Escaped. */
-export function eventDetail(event: JobEvent, view: View): string {
+function eventDetail(event: JobEvent, view: View): string {
   return Object.entries(event.detail)
     .filter(([, value]) => value !== null && value !== undefined && value !== false)
     .map(([name, value]) => {

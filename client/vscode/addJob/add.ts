@@ -10,7 +10,7 @@ import { withoutIcons } from '../messages/plainText.ts';
 import { callerEnv } from '../runtime.ts';
 import { jobName } from '../views/title.ts';
 
-/** Seconds the status bar tells of an added job, in milliseconds. */
+/** How long the status bar tells of an added job, in milliseconds. */
 const TOLD_MS = 5000;
 
 /** Add one job. Its cwd is made absolute, and this window's defaults fill what it leaves open. */

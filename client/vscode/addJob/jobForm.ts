@@ -171,9 +171,12 @@ export function lineOf(argv: readonly string[]): string {
   return commandText(argv);
 }
 
+/** Lines added before that are remembered. */
+const MAX_HISTORY = 50;
+
 /** The newest first, without repeats, bounded. */
-export function withHistory(history: readonly string[], line: string, most = 50): string[] {
-  return [line, ...history.filter((known) => known !== line)].slice(0, most);
+export function withHistory(history: readonly string[], line: string): string[] {
+  return [line, ...history.filter((known) => known !== line)].slice(0, MAX_HISTORY);
 }
 
 function readNeeds(typed: string): number[] | null {

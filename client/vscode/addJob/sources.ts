@@ -27,7 +27,7 @@ export async function tasks(queue: Queue): Promise<KnownTask[]> {
   return found.filter((task) => belongs(task, queue)).map((task) => knownTask(task, queue));
 }
 
-export function knownTask(task: vscode.Task, queue: Queue): KnownTask {
+function knownTask(task: vscode.Task, queue: Queue): KnownTask {
   const variables = { workspaceFolder: queue.root, userHome: os.homedir(), env: process.env };
   return {
     name: task.name,

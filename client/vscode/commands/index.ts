@@ -1,7 +1,4 @@
-/**
- * The palette's commands as one table, and their registration. A failure becomes a message
- * with a next step; backing out of a question is no failure. Commands return their results.
- */
+/** The commands as one table. Each returns its result; `extension.ts` turns a failure into a message. */
 import type { Command } from '../context.ts';
 import { outputCommands } from '../output/index.ts';
 import { timelineCommands } from '../timeline/index.ts';

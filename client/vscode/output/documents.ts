@@ -11,7 +11,7 @@ import { LogReader } from './reader.ts';
 import { TextLog } from './textLog.ts';
 import { endLine, logTitle } from './words.ts';
 
-export const LOG_SCHEME = 'laneway-log';
+const LOG_SCHEME = 'laneway-log';
 /** Bytes of history in a document. VS Code does not hand documents over 50 MB to extensions. */
 const MOST_BYTES = 16 * 1_048_576;
 /** Characters kept when a growing one is cut back, which happens at four times as many. */

@@ -55,7 +55,7 @@ export async function installCli(shell: Shell, shim: string): Promise<Installed>
 }
 
 /** A folder of the person's own that the shell looks in; else the usual one. */
-export function chooseFolder(home: string, view: ShellView | null): string {
+function chooseFolder(home: string, view: ShellView | null): string {
   const own = ['.local/bin', 'bin'].map((each) => path.join(home, each));
   return own.find((each) => view?.entries.includes(each)) ?? own[0]!;
 }

@@ -62,19 +62,6 @@ export function follow(from: Readonly<Standing>, event: PathEvent): Standing | s
   }
 }
 
-/** Follows a whole path. On failure `index` is that of the event that does not fit. */
-export function replay(
-  events: readonly PathEvent[],
-): { legal: true; standing: Standing } | { legal: false; index: number; why: string } {
-  let standing: Standing = START;
-  for (const [index, event] of events.entries()) {
-    const next = follow(standing, event);
-    if (typeof next === 'string') return { legal: false, index, why: next };
-    standing = next;
-  }
-  return { legal: true, standing };
-}
-
 function must(from: Readonly<Standing>, places: readonly Standing['at'][], event: PathEvent): string | null {
   return places.includes(from.at) ? null : `${event.type} cannot follow while ${words(from.at)}`;
 }

@@ -24,19 +24,19 @@ interface Row {
 
 const ROW = 'SELECT job_id AS id, lane, priority, next_run_at, due, backing_off FROM job_runtime';
 /** Two scans instead of one with OR: each is a range of the index `runtime_claim`. */
-export const DUE_SAME_PRIORITY = `${ROW}
+const DUE_SAME_PRIORITY = `${ROW}
 WHERE lane = ? AND state = 'queued' AND due = 1 AND priority = ? AND (next_run_at, job_id) > (?, ?)
 ORDER BY next_run_at, job_id LIMIT ?`;
-export const DUE_LOWER_PRIORITY = `${ROW}
+const DUE_LOWER_PRIORITY = `${ROW}
 WHERE lane = ? AND state = 'queued' AND due = 1 AND priority < ?
 ORDER BY priority DESC, next_run_at, job_id LIMIT ?`;
-export const DELAYED = `${ROW}
+const DELAYED = `${ROW}
 WHERE state = 'queued' AND due = 0 AND (next_run_at, job_id) > (?, ?)
 ORDER BY next_run_at, job_id LIMIT ?`;
-export const DELAYED_IN_LANE = DELAYED.replace('ORDER BY', 'AND lane = ? ORDER BY');
+const DELAYED_IN_LANE = DELAYED.replace('ORDER BY', 'AND lane = ? ORDER BY');
 export const BLOCKED = `${ROW}
 WHERE state || due || backing_off = ? AND job_id > ? ORDER BY job_id LIMIT ?`;
-export const BLOCKED_IN_LANE = BLOCKED.replace('ORDER BY', 'AND lane = ? ORDER BY');
+const BLOCKED_IN_LANE = BLOCKED.replace('ORDER BY', 'AND lane = ? ORDER BY');
 
 /** Higher than any priority. */
 const TOP = 2 ** 31;

@@ -9,11 +9,11 @@ import { toLane, toWorker } from '../rows.ts';
 import type { LaneRow, WorkerRow } from '../rows.ts';
 import { statement } from '../statements.ts';
 
-export const COUNTERS = 'SELECT name, n FROM counters';
-export const CAME_DUE = `
+const COUNTERS = 'SELECT name, n FROM counters';
+const CAME_DUE = `
 SELECT count(*) AS n, coalesce(sum(backing_off), 0) AS backing_off FROM job_runtime
 WHERE state = 'queued' AND due = 0 AND next_run_at <= ?`;
-export const CAME_DUE_BY_LANE = `
+const CAME_DUE_BY_LANE = `
 SELECT lane, count(*) AS n FROM job_runtime WHERE state = 'queued' AND due = 0 AND next_run_at <= ? GROUP BY lane`;
 
 /** Jobs by state, and the delayed (`scheduled`) and backing off (`retrying`) among the queued. */

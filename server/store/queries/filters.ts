@@ -7,7 +7,7 @@
 import type { StateFilter } from '../../../shared/job.ts';
 
 /** A phase that no other contains: `scheduled` here means delayed, but not by a backoff. */
-export const LEAVES = ['blocked', 'scheduled', 'retrying', 'ready', 'running', 'done', 'dead', 'canceled'] as const;
+const LEAVES = ['blocked', 'scheduled', 'retrying', 'ready', 'running', 'done', 'dead', 'canceled'] as const;
 export type Leaf = (typeof LEAVES)[number];
 
 const MEANING: Readonly<Record<StateFilter, readonly Leaf[]>> = {

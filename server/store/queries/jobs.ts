@@ -11,7 +11,7 @@ import { statement } from '../statements.ts';
 import type { LaneSituation, WorkerSituation } from '../waiting.ts';
 import { envNames } from './environments.ts';
 
-export const JOBS_BY_ID = `
+const JOBS_BY_ID = `
 SELECT j.id, j.lane, j.argv, j.cwd, j.label, j.tags, j.max_retries, j.max_crashes, j.retry_delay_ms,
   j.retry_max_delay_ms, j.timeout_ms, j.cancel_grace_ms, j.split, j.key, j.on_need_failure, j.rerun_of,
   j.environment_id, j.env, j.created_at,
@@ -28,7 +28,7 @@ LEFT JOIN job_runtime r ON r.job_id = j.id
 LEFT JOIN job_outcomes o ON o.job_id = j.id
 LEFT JOIN attempts a ON a.job_id = j.id AND a.number = coalesce(r.attempts, o.attempts)`;
 
-export const NEEDS_BY_JOB = `
+const NEEDS_BY_JOB = `
 SELECT n.job_id, n.need_id, n.satisfied FROM json_each(?) wanted
 CROSS JOIN job_needs n ON n.job_id = wanted.value ORDER BY n.job_id, n.need_id`;
 

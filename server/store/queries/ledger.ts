@@ -12,7 +12,7 @@ import { decodeCursor, encodeCursor } from './cursor.ts';
 
 const EVENT = 'SELECT id, job_id, attempt, event_type, at, worker_id, detail FROM job_events';
 export const EVENTS = `${EVENT} WHERE id > ? AND id <= ? ORDER BY id LIMIT ?`;
-export const EVENTS_OF_JOB = `${EVENT} WHERE id > ? AND id <= ? AND job_id = ? ORDER BY id LIMIT ?`;
+const EVENTS_OF_JOB = `${EVENT} WHERE id > ? AND id <= ? AND job_id = ? ORDER BY id LIMIT ?`;
 
 /** Id of the newest event ever written, pruned or not; 0 before the first. */
 export function cursor(r: Reader): number {

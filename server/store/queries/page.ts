@@ -29,7 +29,7 @@ export interface Looking extends Filters {
   ids?: ReadonlySet<number> | null;
 }
 
-export const LOOKED_AT = `
+const LOOKED_AT = `
 SELECT j.id, j.lane, j.key, j.label, j.argv, j.tags, coalesce(r.state, o.state) AS state, r.due, r.backing_off,
   r.next_run_at
 FROM json_each(?) wanted

@@ -17,12 +17,12 @@ ORDER BY finished_at, job_id LIMIT ?`;
  * A live job names it as a need. The subquery is scalar on purpose: with EXISTS or a join SQLite
  * opens both tables for each look, which costs ten times as much where most jobs are no need.
  */
-export const IS_KEPT = `
+const IS_KEPT = `
 SELECT 1 FROM job_needs n
 WHERE n.need_id = ? AND (SELECT 1 FROM job_runtime r WHERE r.job_id = n.job_id) LIMIT 1`;
 
 /** Bytes of the files of one job's attempts; a file that both streams share counts once. */
-export const BYTES_OF_JOB = `
+const BYTES_OF_JOB = `
 SELECT coalesce(sum(coalesce(stdout_bytes, 0)
   + (stderr_path IS NOT stdout_path) * coalesce(stderr_bytes, 0)), 0) AS bytes
 FROM attempts WHERE job_id = ?`;

@@ -5,7 +5,7 @@ import { statement } from '../statements.ts';
 /** Delayed jobs of unusable lanes that one look passes over; then it answers early, and looks again. */
 const PASSED_OVER = 1000;
 
-export const NEXT_DUE = `SELECT next_run_at, lane FROM job_runtime WHERE state = 'queued' AND due = 0
+const NEXT_DUE = `SELECT next_run_at, lane FROM job_runtime WHERE state = 'queued' AND due = 0
 ORDER BY next_run_at, job_id LIMIT ?`;
 
 /**

@@ -14,17 +14,17 @@ const TITLE = 200;
 
 const COLUMNS = `a.job_id, a.number, a.state, a.waiting_since, a.started_at, a.finished_at, j.lane, j.label, j.argv
 FROM attempts a CROSS JOIN jobs j ON j.id = a.job_id`;
-export const BEGUN_WITHIN = `SELECT ${COLUMNS} WHERE a.started_at >= ? AND a.started_at < ?
+const BEGUN_WITHIN = `SELECT ${COLUMNS} WHERE a.started_at >= ? AND a.started_at < ?
 ORDER BY a.started_at DESC LIMIT ?`;
 /** The look back comes first, over attempts alone; the few that reach into the span get their jobs. */
-export const BEGUN_BEFORE = `SELECT ${COLUMNS.replace(
+const BEGUN_BEFORE = `SELECT ${COLUMNS.replace(
   'FROM attempts a',
   `FROM (
   SELECT * FROM attempts WHERE started_at < ? ORDER BY started_at DESC LIMIT ${LOOK_BACK}) a`,
 )} WHERE a.finished_at > ?`;
-export const LOOKED_BACK = `SELECT 1 FROM attempts WHERE started_at < ? ORDER BY started_at DESC LIMIT 1 OFFSET ${LOOK_BACK}`;
+const LOOKED_BACK = `SELECT 1 FROM attempts WHERE started_at < ? ORDER BY started_at DESC LIMIT 1 OFFSET ${LOOK_BACK}`;
 /** The plus keeps the planner from the index of starts: the running are few, the started are all. */
-export const STILL_RUNNING = `SELECT ${COLUMNS} WHERE a.state = 'running' AND +a.started_at < ?`;
+const STILL_RUNNING = `SELECT ${COLUMNS} WHERE a.state = 'running' AND +a.started_at < ?`;
 
 interface Row {
   job_id: number;

@@ -7,7 +7,7 @@ import type { Span } from '../../../../shared/protocol.ts';
 
 export const ROW_HEIGHT = 22;
 export const HEADING_HEIGHT = 26;
-export const LANE_GAP = 10;
+const LANE_GAP = 10;
 
 export interface Bar {
   span: Span;
