@@ -3,7 +3,6 @@ import fs from 'node:fs';
 import path from 'node:path';
 import type { Check } from '../../shared/job.ts';
 import { SOCKET_PATH_BYTES, type StatePaths } from '../../shared/paths.ts';
-import { isAlive } from './alive.ts';
 import { damagedIn } from '../openQueue.ts';
 import type { ServerFile } from '../presence/serverFile.ts';
 import type { Store } from '../store/api.ts';
@@ -174,4 +173,14 @@ function straysOf(folder: string, names: string[], store: Store): string[] {
   return [...ids].flatMap(([id, files]) =>
     known.has(id) ? [] : files.filter((file) => !leaving.has(path.basename(file))),
   );
+}
+
+/** True while a process with this pid exists; it may be another one than was meant. */
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'EPERM';
+  }
 }

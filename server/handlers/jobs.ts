@@ -1,6 +1,7 @@
 /** Reads of jobs: a page of them, one with everything about it, its merged history. */
 import { absent, fields, flag, integer, list as listOf, oneOf, sizedText } from '../../shared/check.ts';
 import { LanewayError } from '../../shared/errors.ts';
+import type { Attempt } from '../../shared/job.ts';
 import { DEFAULT_LIST, MAX_KEY, MAX_LIST } from '../../shared/limits.ts';
 import type { List, Result, Show, Timeline } from '../../shared/protocol.ts';
 import {
@@ -12,8 +13,8 @@ import {
   validateTags,
 } from '../../shared/validateQuery.ts';
 import type { Call, Context } from '../context.ts';
+import { locateLog } from '../logs/paths.ts';
 import * as queries from '../store/queries/index.ts';
-import { placed } from './placed.ts';
 
 const LIST_FIELDS = ['states', 'lane', 'tags', 'key', 'limit', 'cursor', 'text', 'ids', 'order'];
 
@@ -70,4 +71,10 @@ export function timeline(context: Context, params: unknown, call: Call): Promise
       return { entries, nextCursor: page.nextCursor };
     }),
   );
+}
+
+/** As clients see it: with its log paths where the files are now, if the queue was moved since. */
+function placed(attempt: Attempt, logs: string): Attempt {
+  const now = (recorded: string | null): string | null => (recorded === null ? null : locateLog(logs, recorded));
+  return { ...attempt, stdoutPath: now(attempt.stdoutPath), stderrPath: now(attempt.stderrPath) };
 }

@@ -74,7 +74,7 @@ export async function follow(context: Context, params: unknown, call: Call): Pro
       () => undefined,
     );
   };
-  const followers = log.map((file) => followFile(file, () => tell(false)));
+  const unfollow = log.map((file) => followFile(file, () => tell(false)));
   const look = throttle(
     END_MS,
     () => context.clock.ticks(),
@@ -89,7 +89,7 @@ export async function follow(context: Context, params: unknown, call: Call): Pro
   call.session.hold(name, () => {
     off();
     look.stop();
-    for (const follower of followers) follower.close();
+    for (const end of unfollow) end();
   });
   // It may have ended between the question and the watch.
   look.ask();

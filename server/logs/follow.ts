@@ -7,27 +7,16 @@ import type { FSWatcher } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import path from 'node:path';
 
-export interface Growth {
-  /** Bytes now; 0 while there is no file. */
-  size: number;
-  /** It is shorter than it was: the job truncated its log, read on from 0. */
-  truncated: boolean;
-}
-
-export interface Follower {
-  /** Look now, whatever the file system says: the attempt ended. */
-  look(): void;
-  /** Idempotent; no hint comes afterwards. */
-  close(): void;
-}
-
 /** At most one hint in this time; the first of a burst goes out at once. */
 const HINT_MS = 20;
 /** Where the system cannot watch (no watches left): looked at this often. */
 const WITHOUT_WATCH_MS = 250;
 
-/** Follow one file, which need not exist yet and may vanish and come back. */
-export function follow(file: string, onGrowth: (growth: Growth) => void): Follower {
+/**
+ * Follow one file, which need not exist yet and may vanish and come back. `onSize` gets its bytes, 0 while there is
+ * none. Returns how to end it: idempotent, and no hint comes afterwards.
+ */
+export function follow(file: string, onSize: (size: number) => void): () => void {
   let size = 0;
   let looking = false;
   let again = false;
@@ -49,9 +38,8 @@ export function follow(file: string, onGrowth: (growth: Growth) => void): Follow
       if (closed) return;
       attach(now !== null);
       if ((now ?? 0) !== size) {
-        const truncated = (now ?? 0) < size;
         size = now ?? 0;
-        onGrowth({ size, truncated });
+        onSize(size);
         rest();
       } else if (again) look();
     });
@@ -97,14 +85,11 @@ export function follow(file: string, onGrowth: (growth: Growth) => void): Follow
   };
 
   look();
-  return {
-    look,
-    close: () => {
-      closed = true;
-      detach();
-      clearTimeout(resting);
-      clearInterval(fallback);
-    },
+  return () => {
+    closed = true;
+    detach();
+    clearTimeout(resting);
+    clearInterval(fallback);
   };
 }
 

@@ -6,7 +6,9 @@ import { escapeControls } from '../../../shared/text.ts';
 import type { Cell } from './table.ts';
 import { paint, type Style, type View } from './view.ts';
 
-const PHASES: Readonly<Record<Phase, readonly [symbol: string, word: string, style: Style]>> = {
+type Mark = readonly [symbol: string, word: string, style: Style];
+
+const PHASES: Readonly<Record<Phase, Mark>> = {
   blocked: ['◌', 'blocked', 'magenta'],
   queued: ['○', 'queued', 'cyan'],
   ready: ['○', 'queued', 'cyan'],
@@ -29,7 +31,7 @@ export function stateText(phase: Phase, view: View): string {
   return paint(view, style, text);
 }
 
-const ATTEMPTS: Readonly<Record<Attempt['state'], readonly [symbol: string, word: string, style: Style]>> = {
+const ATTEMPTS: Readonly<Record<Attempt['state'], Mark>> = {
   running: ['▶', 'running', 'blue'],
   succeeded: ['✔', 'succeeded', 'green'],
   failed: ['✖', 'failed', 'red'],

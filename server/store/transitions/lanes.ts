@@ -2,7 +2,6 @@
 import { LanewayError } from '../../../shared/errors.ts';
 import type { Lane, LaneSettings } from '../../../shared/job.ts';
 import { DEFAULT_SLOTS } from '../../../shared/limits.ts';
-
 import { quoteValue } from '../../../shared/text.ts';
 import type { Tx } from '../api.ts';
 import { lane as laneOf } from '../queries/counts.ts';
