@@ -1,6 +1,7 @@
 /** The `lane` that jobs find first on their PATH: this build's, run by the Node that runs the server. */
 import fs from 'node:fs';
 import path from 'node:path';
+import { replaceFile } from './replaceFile.ts';
 
 /**
  * Writes the launcher into `<folder>/bin` and returns that; null when this build has no CLI beside it.
@@ -11,19 +12,13 @@ export function writeLauncher(folder: string, bundle: string, node: string, elec
   const bin = path.join(folder, 'bin');
   fs.mkdirSync(bin, { recursive: true, mode: 0o700 });
   const sh = `#!/bin/sh\n${electron ? 'ELECTRON_RUN_AS_NODE=1 ' : ''}exec ${quoted(node)} ${quoted(bundle)} "$@"\n`;
-  replace(path.join(bin, 'lane'), sh);
+  // A job may be starting it right now.
+  replaceFile(path.join(bin, 'lane'), sh, 0o700);
   if (process.platform === 'win32') {
     const set = electron ? '@set ELECTRON_RUN_AS_NODE=1\r\n' : '';
-    replace(path.join(bin, 'lane.cmd'), `@setlocal\r\n${set}@"${node}" "${bundle}" %*\r\n`);
+    replaceFile(path.join(bin, 'lane.cmd'), `@setlocal\r\n${set}@"${node}" "${bundle}" %*\r\n`, 0o700);
   }
   return bin;
-}
-
-/** In one step: a job may be starting it right now. */
-function replace(file: string, text: string): void {
-  const next = `${file}.${process.pid}.tmp`;
-  fs.writeFileSync(next, text, { mode: 0o700 });
-  fs.renameSync(next, file);
 }
 
 function quoted(text: string): string {

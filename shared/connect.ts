@@ -12,7 +12,7 @@ import { type Env, type StatePaths, statePaths } from './paths.ts';
 import { type Hello, type Mismatch, PROTOCOL, type RequestType, type Welcome } from './protocol.ts';
 import { ConnectionLost, type Rpc, RpcError, rpcOver } from './rpc.ts';
 import { otherSocket } from './serverSocket.ts';
-import { type Starting, startError, startServer } from './startServer.ts';
+import { type Starting, startError, startServer, writeTrouble } from './startServer.ts';
 
 export interface ConnectOptions {
   /** Real path of the workspace. */
@@ -252,7 +252,7 @@ function noServer(paths: StatePaths): LanewayError {
 
 /** The server's own reason when it left one (a newer or damaged database, unsafe ground), else what was seen from here. */
 function cannotStart(paths: StatePaths, why: string | null, cause?: Error): LanewayError {
-  const said = why === null ? startError(paths) : null;
+  const said = why === null ? (startError(paths) ?? writeTrouble(paths)) : null;
   const reason = why ?? said?.message ?? 'it ended at once';
   const log = `Its log: ${paths.serverLog}. With --direct the command works without a server.`;
   return new LanewayError(

@@ -71,13 +71,29 @@ export function toErrorData(error: unknown): ErrorData {
   const data = (error as { data?: unknown } | null)?.data;
   if (isErrorData(data)) return data;
   const message = error instanceof Error ? error.message : String(error);
-  return { code: isOfSystem(error) ? 'ENVIRONMENT' : 'INTERNAL', message, hint: null };
+  const refusal = refusalOf(error);
+  if (refusal === null) return { code: 'INTERNAL', message, hint: null };
+  const [what, hint] = REFUSALS[refusal] ?? [null, null];
+  return { code: 'ENVIRONMENT', message: what === null ? message : `${what} (${message})`, hint };
 }
 
-/** A refusal of the operating system: a full disk, a missing permission. */
-function isOfSystem(error: unknown): boolean {
+const ELSEWHERE = 'Make it writable, or point LANEWAY_HOME to another place';
+const CLOSE = 'Close some programs, or raise the limit, and try again';
+
+/** What people meet most, in words: what it is, and what to do. */
+const REFUSALS: Readonly<Record<string, [what: string, hint: string]>> = {
+  ENOSPC: ['the disk is full', 'Free some space and try again'],
+  EDQUOT: ['the disk quota is used up', 'Free some space and try again'],
+  EROFS: ['the file system is read-only', ELSEWHERE],
+  EACCES: ['access is denied', ELSEWHERE],
+  EMFILE: ['too many files are open', CLOSE],
+  ENFILE: ['too many files are open on this machine', CLOSE],
+};
+
+/** The name of the operating system's refusal, such as a full disk or a missing permission; null for any other error. */
+function refusalOf(error: unknown): string | null {
   const { code, syscall } = (error ?? {}) as { code?: unknown; syscall?: unknown };
-  return typeof syscall === 'string' && typeof code === 'string' && /^E[A-Z0-9]+$/.test(code);
+  return typeof syscall === 'string' && typeof code === 'string' && /^E[A-Z0-9]+$/.test(code) ? code : null;
 }
 
 /** An error made of its wire form. */

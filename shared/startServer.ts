@@ -4,7 +4,7 @@
  */
 import fs from 'node:fs';
 import path from 'node:path';
-import { type ErrorData, isErrorData, LanewayError } from './errors.ts';
+import { type ErrorData, isErrorData, LanewayError, toErrorData } from './errors.ts';
 import { prepareGround } from './ground.ts';
 import type { Env, StatePaths } from './paths.ts';
 import { strayStdio } from './strays.ts';
@@ -72,5 +72,18 @@ export function startError({ folder }: StatePaths): ErrorData | null {
     return isErrorData(found) ? found : null;
   } catch {
     return null;
+  }
+}
+
+/** Why nothing can be written beside the queue, in which case a server cannot leave its reason either; null: it can. */
+export function writeTrouble({ folder }: StatePaths): ErrorData | null {
+  const file = path.join(folder, `try.${process.pid}.tmp`);
+  try {
+    fs.writeFileSync(file, Buffer.alloc(8192), { mode: 0o600 });
+    return null;
+  } catch (error) {
+    return toErrorData(error);
+  } finally {
+    fs.rmSync(file, { force: true });
   }
 }

@@ -3,6 +3,7 @@
  * without loading streams. A slow reader slows us down, which bounds memory by itself.
  */
 import fs from 'node:fs';
+import { LanewayError, toErrorData } from '../../shared/errors.ts';
 import { OutputClosed, type Terminal } from './verb.ts';
 
 const WAIT = new Int32Array(new SharedArrayBuffer(4));
@@ -21,9 +22,16 @@ export function writeAll(fd: number, data: string | Uint8Array): void {
       // Another process sharing the pipe made it non-blocking, and it is full.
       if (code === 'EAGAIN') Atomics.wait(WAIT, 0, 0, 5);
       else if (code === 'EPIPE' || code === 'EBADF' || code === 'EOF') throw new OutputClosed();
-      else throw error;
+      else throw unwritten(fd, error);
     }
   }
+}
+
+/** Such as a full disk behind a redirection. */
+function unwritten(fd: number, error: unknown): LanewayError {
+  const { message, hint } = toErrorData(error);
+  const what = fd === 2 ? 'stderr' : 'stdout';
+  return new LanewayError('ENVIRONMENT', `${what} cannot be written: ${message}`, hint, { cause: error });
 }
 
 /** What the process's streams are, and whether colour is wanted on stdout. */

@@ -6,6 +6,7 @@ import fs from 'node:fs';
 import path from 'node:path';
 import type { ErrorData } from '../../shared/errors.ts';
 import type { StatePaths } from '../../shared/paths.ts';
+import { replaceFile } from '../replaceFile.ts';
 
 export interface ServerFile {
   pid: number;
@@ -16,7 +17,7 @@ export interface ServerFile {
 }
 
 export function writeServerFile(paths: StatePaths, content: ServerFile): void {
-  replace(paths.serverFile, content);
+  replaceFile(paths.serverFile, `${JSON.stringify(content)}\n`, 0o600);
 }
 
 /** Null when there is none; the process it names may be gone. */
@@ -36,7 +37,7 @@ export function removeServerFile(paths: StatePaths, pid: number): void {
 
 export function writeStartError(paths: StatePaths, error: ErrorData): void {
   try {
-    replace(errorFile(paths), error);
+    replaceFile(errorFile(paths), `${JSON.stringify(error)}\n`, 0o600);
   } catch {
     // A folder that cannot be written is often the very reason; the exit status has to do.
   }
@@ -48,10 +49,4 @@ export function clearStartError(paths: StatePaths): void {
 
 function errorFile(paths: StatePaths): string {
   return path.join(paths.folder, 'start-error.json');
-}
-
-function replace(file: string, content: object): void {
-  const next = `${file}.${process.pid}.tmp`;
-  fs.writeFileSync(next, `${JSON.stringify(content)}\n`, { mode: 0o600 });
-  fs.renameSync(next, file);
 }

@@ -78,7 +78,8 @@ function environment(code: string, file: string, text: string, options: ErrorOpt
 }
 
 function wordsFor(code: string): [what: string, hint: string] {
-  if (/FULL|ENOSPC|EDQUOT/.test(code)) {
+  // The last one: no room for the file that readers and writers share.
+  if (/FULL|ENOSPC|EDQUOT|SHMSIZE/.test(code)) {
     return ['the disk is full, nothing was changed', 'Free some space and try again; the queue is intact'];
   }
   if (/READONLY|EROFS/.test(code)) {

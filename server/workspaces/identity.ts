@@ -4,6 +4,7 @@
  */
 import fs from 'node:fs';
 import type { StatePaths } from '../../shared/paths.ts';
+import { replaceFile } from '../replaceFile.ts';
 
 export interface Identity {
   /** Real path when it was recorded. */
@@ -32,9 +33,7 @@ export function readIdentity(paths: Pick<StatePaths, 'workspaceFile'>): Identity
 }
 
 export function writeIdentity(paths: Pick<StatePaths, 'workspaceFile'>, identity: Identity): void {
-  const next = `${paths.workspaceFile}.${process.pid}.tmp`;
-  fs.writeFileSync(next, `${JSON.stringify(identity)}\n`, { mode: 0o600 });
-  fs.renameSync(next, paths.workspaceFile);
+  replaceFile(paths.workspaceFile, `${JSON.stringify(identity)}\n`, 0o600);
 }
 
 /**

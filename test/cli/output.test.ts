@@ -1,6 +1,6 @@
 /** `lane output`: pages, tails, following, bytes that are no text, and readers that leave. */
 import assert from 'node:assert/strict';
-import { spawn } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
 import fs from 'node:fs';
 import path from 'node:path';
 import { describe, it } from 'node:test';
@@ -149,6 +149,20 @@ describe('lane output', () => {
     const code = await new Promise((resolve) => child.once('close', resolve));
     assert.deepEqual([code, seen], [0, size]);
     assert.ok(peak < 250, `lane held ${peak} MiB`);
+  });
+
+  it('says that what it writes to is full', { skip: !fs.existsSync('/dev/full') && 'no /dev/full here' }, async (t) => {
+    const box = sandbox(t);
+    const full = fs.openSync('/dev/full', 'w');
+    t.after(() => fs.closeSync(full));
+    await box.json(['add', '--', 'true']);
+    const options = { cwd: box.workspace, env: box.env, encoding: 'utf8' } as const;
+    const run = spawnSync(process.execPath, [path.join(dist, 'cli.js'), 'list'], {
+      ...options,
+      stdio: ['ignore', full, 'pipe'],
+    });
+    assert.equal(run.status, 3);
+    assert.match(run.stderr, /^lane: stdout cannot be written: the disk is full .*\n {2}Free some space/);
   });
 
   it('ends quietly when its reader leaves', async (t) => {

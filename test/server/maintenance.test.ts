@@ -264,6 +264,16 @@ describe('a full disk (NLnetLabs/krill#315)', () => {
       );
       await mine.request(P.ServerStop, { force: true });
       await mine.closed;
+
+      // Too full for a server to begin, or to leave a word about it.
+      spawnSync('dd', ['if=/dev/zero', `of=${ballast}`, 'bs=4k'], { stdio: 'ignore' });
+      for (const flags of [[], ['--direct']]) {
+        const { code, stderr } = await box.lane([...flags, 'add', '--', 'true']);
+        assert.equal(code, 3, stderr);
+        assert.match(stderr, /the disk is full.*\n.*Free some space/);
+      }
+      const { stdout } = spawnSync('find', [disk, '-name', '*.tmp'], { encoding: 'utf8' });
+      assert.equal(stdout, '', 'nothing of a failed write is left');
     } finally {
       execFileSync('umount', ['-l', disk]);
     }
