@@ -6,18 +6,17 @@
 import fs from 'node:fs';
 import type { ServerModule } from '../shared/serverModule.ts';
 import { LanewayError, toErrorData } from '../shared/errors.ts';
+import { OLDEST_NODE } from '../shared/limits.ts';
 import { systemClock as clock } from './clock.ts';
-
-const NODE_MAJOR = 22;
 
 /** @throws ENVIRONMENT under a Node.js that cannot run the queue. */
 function requireNode(): void {
   const version = process.versions.node;
-  if (Number.parseInt(version, 10) >= NODE_MAJOR) return;
+  if (Number.parseInt(version, 10) >= OLDEST_NODE) return;
   throw new LanewayError(
     'ENVIRONMENT',
-    `Laneway's queue needs Node.js ${NODE_MAJOR} or newer; this is ${version} (${process.execPath})`,
-    `put Node.js ${NODE_MAJOR} or newer first on the PATH; the server started by VS Code brings its own`,
+    `Laneway's queue needs Node.js ${OLDEST_NODE} or newer; this is ${version} (${process.execPath})`,
+    `put Node.js ${OLDEST_NODE} or newer first on the PATH; the server started by VS Code brings its own`,
   );
 }
 

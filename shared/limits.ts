@@ -1,5 +1,8 @@
 /** Every number a user can run into, in one place, each with its unit and source. */
 
+/** Major version of the oldest Node.js that the database's driver loads on; an older one it would crash. */
+export const OLDEST_NODE = 22;
+
 /** Elements of one argv. */
 export const MAX_ARGV = 4096;
 /** Bytes of one argument or one `NAME=value`, exclusive: Linux MAX_ARG_STRLEN is 32 pages. */

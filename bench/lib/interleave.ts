@@ -8,8 +8,9 @@ const LEAST_ROUNDS = 3;
 
 /**
  * `rounds` samples of each subject, the one that goes first moving on from round to round. Sample `i`
- * of all subjects is of the same round. Rounds before them warm up and are not counted. Once `withinMs` are over no further
- * round is begun: a busy machine gives fewer samples, not a run that takes as many times as long.
+ * of all subjects is of the same round. Rounds before them warm up and are not counted. Once `withinMs`
+ * are over no further round is begun: a busy machine gives fewer samples, not a run that takes as many
+ * times as long.
  */
 export async function interleave<K extends string>(
   subjects: Readonly<Record<K, Subject>>,

@@ -5,11 +5,10 @@
 import fs from 'node:fs';
 import module from 'node:module';
 import path from 'node:path';
+import { OLDEST_NODE } from '../../shared/limits.ts';
 import { stateHome } from '../../shared/paths.ts';
 import type { ServerModule } from '../../shared/serverModule.ts';
 import type { Io } from './context.ts';
-
-const OLDEST_NODE = 22;
 
 /** The bundle's own; this file only ever runs as one. */
 declare const require: (file: string) => unknown;

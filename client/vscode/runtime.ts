@@ -5,9 +5,7 @@
  */
 import path from 'node:path';
 import { LanewayError } from '../../shared/errors.ts';
-
-/** The oldest Node the database driver loads on; an older one it would crash. */
-export const OLDEST_NODE = 22;
+import { OLDEST_NODE } from '../../shared/limits.ts';
 
 export interface Runtime {
   /** Path of the program to run bundles with. */

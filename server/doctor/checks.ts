@@ -2,6 +2,7 @@
 import fs from 'node:fs';
 import path from 'node:path';
 import type { Check } from '../../shared/job.ts';
+import { OLDEST_NODE } from '../../shared/limits.ts';
 import { SOCKET_PATH_BYTES, type StatePaths } from '../../shared/paths.ts';
 import { damagedIn } from '../openQueue.ts';
 import type { ServerFile } from '../presence/serverFile.ts';
@@ -10,7 +11,6 @@ import { judgeFilesystem } from '../store/filesystem.ts';
 import * as queries from '../store/queries/index.ts';
 import { identityOf, readIdentity, sameFolder } from '../workspaces/identity.ts';
 
-const NODE_MAJOR = 22;
 /** Bytes below which a full disk is near. */
 const LOW_SPACE = 64 * 1024 * 1024;
 
@@ -23,9 +23,9 @@ export function exists(file: string): boolean {
 }
 
 export function node(version: string): Check {
-  if (Number.parseInt(version, 10) >= NODE_MAJOR) return ok('node', `Node.js ${version}`);
-  const message = `Node.js ${version} cannot load the queue's database; ${NODE_MAJOR} or newer can`;
-  return { id: 'node', status: 'fail', message, hint: `Put Node.js ${NODE_MAJOR} or newer first on the PATH` };
+  if (Number.parseInt(version, 10) >= OLDEST_NODE) return ok('node', `Node.js ${version}`);
+  const message = `Node.js ${version} cannot load the queue's database; ${OLDEST_NODE} or newer can`;
+  return { id: 'node', status: 'fail', message, hint: `Put Node.js ${OLDEST_NODE} or newer first on the PATH` };
 }
 
 /** Folders are 0700 and files 0600: argv and environments hold secrets. */

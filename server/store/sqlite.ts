@@ -6,20 +6,18 @@
 import type BetterSqlite3 from 'better-sqlite3';
 import type { Database } from 'better-sqlite3';
 import { LanewayError } from '../../shared/errors.ts';
-
-/** First Node.js major whose Node-API the binary needs. */
-const NODE_MAJOR = 22;
+import { OLDEST_NODE } from '../../shared/limits.ts';
 
 /**
  * The SQLite driver.
  * @throws ENVIRONMENT under a Node.js that cannot load it.
  */
 export async function loadSqlite(node: string = process.versions.node): Promise<typeof BetterSqlite3> {
-  if (Number.parseInt(node, 10) < NODE_MAJOR) {
+  if (Number.parseInt(node, 10) < OLDEST_NODE) {
     throw new LanewayError(
       'ENVIRONMENT',
-      `the queue's database needs Node.js ${NODE_MAJOR} or newer; this is ${node} (${process.execPath})`,
-      `run lane with Node.js ${NODE_MAJOR} or newer, or let VS Code start the server`,
+      `the queue's database needs Node.js ${OLDEST_NODE} or newer; this is ${node} (${process.execPath})`,
+      `run lane with Node.js ${OLDEST_NODE} or newer, or let VS Code start the server`,
     );
   }
   return (await import('better-sqlite3')).default;
