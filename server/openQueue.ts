@@ -2,6 +2,7 @@
 import fs from 'node:fs';
 import path from 'node:path';
 import { LanewayError } from '../shared/errors.ts';
+import { quoteArgv } from '../shared/shell.ts';
 import { prepareGround } from '../shared/ground.ts';
 import { type Env, type Machine, type StatePaths, statePaths, thisMachine } from '../shared/paths.ts';
 import { parsePoints } from './run/points.ts';
@@ -59,11 +60,12 @@ function claimFolder(paths: StatePaths, store: Store, workspace: string, warn: (
   if (recorded !== null && sameFolder(recorded, now)) return;
   if (recorded !== null) {
     if (store.read((reader) => queries.anyLive(reader))) {
+      const place = quoteArgv([workspace], process.platform);
       throw new LanewayError(
         'REFUSED',
         `${workspace} is another folder than the one its queue was made for, and that queue has unfinished jobs`,
-        'run `lane workspaces adopt PATH` to let them run here, `lane workspaces move PATH NEW` if the project moved, ' +
-          'or `lane workspaces remove PATH` to drop them',
+        `run \`lane workspaces adopt ${place}\` to let them run here, \`lane workspaces move ${place} NEW\` if the project ` +
+          `moved, or \`lane workspaces remove ${place}\` to drop them`,
       );
     }
     warn(`${workspace} is another folder than before; the queue goes over to it`);

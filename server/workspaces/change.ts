@@ -5,8 +5,9 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { connect } from '../../shared/connect.ts';
 import { LanewayError } from '../../shared/errors.ts';
 import type { Workspace } from '../../shared/job.ts';
-import { type Env, findWorkspace, statePaths } from '../../shared/paths.ts';
+import { type Env, findWorkspace, type StatePaths, statePaths } from '../../shared/paths.ts';
 import { ServerStop } from '../../shared/protocol.ts';
+import { quoteArgv } from '../../shared/shell.ts';
 import { isLocked } from '../presence/findServer.ts';
 import { readHost } from '../run/host.ts';
 import { runTool } from '../run/tool.ts';
@@ -27,7 +28,10 @@ export interface ChangeParts {
   clock: Clock;
 }
 
-/** @throws NOT_FOUND; CONFLICT while something runs, or when `to` has a queue already; INVALID_INPUT for a bad `to`. */
+/**
+ * A queue at `to` that never had a job gives way: looking at the renamed folder is enough to have made one.
+ * @throws NOT_FOUND; CONFLICT while something runs, or when `to` has jobs of its own; INVALID_INPUT for a bad `to`.
+ */
 export async function moveWorkspace({
   from,
   to,
@@ -37,23 +41,43 @@ export async function moveWorkspace({
   const entry = find(from, env);
   const workspace = findWorkspace({ cwd: process.cwd(), env, explicit: to });
   const paths = statePaths(workspace, env);
+  const there = { identity: identityOf(workspace), paths };
   if (paths.folder === entry.paths.folder) return describe(entry, clock);
+  const move = (): Promise<void> =>
+    alone(entry, { clock, env }, async (release) => {
+      // Windows renames no folder with open files in it.
+      if (process.platform === 'win32') release();
+      discard(paths);
+      fs.renameSync(entry.paths.folder, paths.folder);
+      writeIdentity(paths, there.identity);
+    });
   if (fs.existsSync(paths.database)) {
-    throw new LanewayError(
-      'CONFLICT',
-      `${workspace} has a queue of its own already`,
-      `Remove that first: lane workspaces remove ${workspace}`,
-    );
-  }
-  await alone(entry, { clock, env }, async (release) => {
-    fs.rmSync(paths.folder, { recursive: true, force: true });
-    const identity = identityOf(workspace);
-    // Windows renames no folder with open files in it.
-    if (process.platform === 'win32') release();
-    fs.renameSync(entry.paths.folder, paths.folder);
-    writeIdentity(paths, identity);
-  });
-  return describe({ identity: identityOf(workspace), paths }, clock);
+    await refuseJobs(there, clock);
+    await alone(there, { clock, env }, async (release) => {
+      await refuseJobs(there, clock);
+      if (process.platform === 'win32') release();
+      await move();
+    });
+  } else await move();
+  return describe(there, clock);
+}
+
+async function refuseJobs({ identity, paths }: Entry, clock: Clock): Promise<void> {
+  const { counts } = await describe({ identity, paths }, clock);
+  if (counts !== null && Object.values(counts).every((count) => count === 0)) return;
+  throw new LanewayError(
+    'CONFLICT',
+    `${identity.path} has a queue of its own already`,
+    `Remove that first: lane workspaces remove ${quoteArgv([identity.path], process.platform)}`,
+  );
+}
+
+/** Takes a state folder away, under another name first: a removal that is interrupted leaves no half of a queue. */
+function discard({ folder, workspaces }: StatePaths): void {
+  if (!fs.existsSync(folder)) return;
+  const leaving = path.join(workspaces, `removed-${path.basename(folder)}-${process.pid}`);
+  fs.renameSync(folder, leaving);
+  fs.rmSync(leaving, { recursive: true, force: true, maxRetries: 5 });
 }
 
 /** @throws NOT_FOUND; CONFLICT while something runs. */
@@ -65,13 +89,8 @@ export async function removeWorkspace({
   const entry = find(target, env);
   const before = await describe(entry, clock);
   await alone(entry, { clock, env }, async (release) => {
-    const { folder, workspaces } = entry.paths;
-    // Under another name first: a removal that is interrupted leaves no half of a queue.
-    const leaving = path.join(workspaces, `removed-${path.basename(folder)}-${process.pid}`);
     if (process.platform === 'win32') release();
-    fs.renameSync(folder, leaving);
-    release();
-    fs.rmSync(leaving, { recursive: true, force: true, maxRetries: 5 });
+    discard(entry.paths);
     fs.rmSync(entry.paths.socket, { force: true });
   });
   return { ...before, serverPid: null };

@@ -1,5 +1,6 @@
 /** The verbs that change jobs: choosing, refusing, exit statuses, per-id errors. */
 import assert from 'node:assert/strict';
+import fs from 'node:fs';
 import { describe, it } from 'node:test';
 import { sandbox } from '../helpers/sandbox.ts';
 import { waitFor } from '../helpers/waitFor.ts';
@@ -250,6 +251,10 @@ describe('workspaces', () => {
     );
     const { jobs } = await box.json<Listed>(['--direct', '--workspace', moved, 'list']);
     assert.equal(jobs.length, 1);
+    fs.rmSync(moved, { recursive: true });
+    const { stdout, stderr } = await box.lane(['workspaces']);
+    assert.match(stdout, /missing .*renamed/);
+    assert.match(stderr, /workspaces move \S+renamed NEW[^]*workspaces remove \S+renamed/);
     await box.json(['workspaces', 'remove', moved, '--yes']);
     assert.deepEqual(await box.json(['workspaces']), { workspaces: [] });
   });

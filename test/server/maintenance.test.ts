@@ -151,12 +151,15 @@ describe('workspaces', () => {
     await waitFor(async () => (await mine.request(P.Show, { job: running })).job.state === 'running');
     const renamed = `${box.workspace}-renamed`;
     fs.renameSync(box.workspace, renamed);
+    // As when the renamed folder was looked at: a queue without a job stands there, with a server.
+    const looking = await box.startServer({ workspace: renamed });
     const move = { from: box.workspace, to: renamed, env: box.env, clock };
     await assert.rejects(moveWorkspace(move), code('CONFLICT'));
     await mine.request(P.Cancel, { selection: { ids: [running] } });
     await mine.request(P.Wait, { selection: { ids: [running] } });
     await mine.close();
     const moved = await moveWorkspace(move);
+    assert.equal(await looking.ended, 0);
     assert.deepEqual([moved.path, moved.state, moved.serverPid, moved.counts?.done], [renamed, 'present', null, 1]);
     assert.equal(fs.existsSync(box.paths(renamed).database), true);
     const connection = await inProcess(box, renamed);

@@ -1,7 +1,8 @@
 import path from 'node:path';
 import { LanewayError } from '../../../shared/errors.ts';
 import type { Workspace } from '../../../shared/job.ts';
-import { quoteValue } from '../../../shared/text.ts';
+import { quoteArgv } from '../../../shared/shell.ts';
+import { escapeControls, quoteValue } from '../../../shared/text.ts';
 import { didYouMean, invalid, toggle } from '../args.ts';
 import { confirm } from '../confirm.ts';
 import { workspaceTable } from '../render/status.ts';
@@ -23,7 +24,7 @@ export default verb({
   ],
   subwords: Object.keys(ACTIONS),
   details: [
-    'A queue belongs to the path of its workspace. After a folder was moved or renamed, "move" brings its queue along; "adopt" lets another folder that now stands at the path have the queue found there. "remove" deletes a queue with its logs.',
+    'A queue belongs to the path of its workspace. After a folder was moved or renamed, "move" brings its queue along, in place of one at NEW that never had a job; "adopt" lets another folder that now stands at the path have the queue found there. "remove" deletes a queue with its logs.',
     'A queue whose jobs run in another container or on another machine is not touched here. When that is gone for good, "release" says so: its jobs are then taken up here, as after a crash.',
   ],
   flags: { yes: toggle('Do not ask before a queue is removed or released') },
@@ -35,7 +36,12 @@ export default verb({
   async run(context, { flags, words }) {
     const [action, ...paths] = words;
     const { env } = context;
-    if (action === undefined) return print(context, await context.server().workspacesList({ env }));
+    if (action === undefined) {
+      const workspaces = await context.server().workspacesList({ env });
+      const status = print(context, workspaces);
+      if (!context.json) offerMissing(context, workspaces);
+      return status;
+    }
     if (!isAction(action)) {
       throw invalid(
         `lane workspaces knows no ${quoteValue(action)}`,
@@ -90,4 +96,13 @@ function print(context: Context, workspaces: Workspace[]): number {
   if (context.json) context.print({ workspaces });
   else context.out(`${workspaceTable(workspaces, viewOf(context)).join('\n')}\n`);
   return 0;
+}
+
+/** A queue whose folder is gone is kept until somebody says what became of it. */
+function offerMissing(context: Context, workspaces: Workspace[]): void {
+  const gone = workspaces.find(({ state }) => state === 'missing');
+  if (gone === undefined) return;
+  const place = escapeControls(quoteArgv([gone.path], process.platform));
+  context.note(`Missing, because it was moved? lane workspaces move ${place} NEW`);
+  context.note(`Gone for good? lane workspaces remove ${place}`);
 }

@@ -44,8 +44,10 @@ export function nextSteps(code: ErrorCode): NextStep[] {
       return [FIND];
     case 'ENVIRONMENT':
     case 'TIMEOUT':
-    case 'REFUSED':
       return [RESTART, SERVER_LOG];
+    case 'REFUSED':
+      // The hint names what only `lane` does; another start would be refused as well.
+      return [TERMINAL, SERVER_LOG];
     case 'SCHEMA_NEWER':
     case 'VERSION_MISMATCH':
       return [UPDATE, RELOAD, SERVER_LOG];
