@@ -5,7 +5,7 @@
  * by a test.
  */
 import type { LaneSettings, QueueSettings } from '../../shared/job.ts';
-import { DEFAULT_LANE, LANE_NAME } from '../../shared/limits.ts';
+import { DEFAULT_LANE, LANE_NAME, MAX_RETRIES, MAX_SLOTS } from '../../shared/limits.ts';
 import { parseDuration } from '../../shared/duration.ts';
 
 /** A setting's value by its name without `laneway.`; undefined when the user set none. */
@@ -80,10 +80,36 @@ export function laneSettings(settings: Settings): { lanes: Map<string, LaneSetti
   }
   for (const [name, wanted] of Object.entries(value)) {
     if (!LANE_NAME.test(name)) problems.push(`"${name}" is no lane name`);
-    else if (typeof wanted !== 'object' || wanted === null) problems.push(`laneway.lanes.${name} must be an object`);
+    else if (typeof wanted !== 'object' || wanted === null || Array.isArray(wanted))
+      problems.push(`laneway.lanes.${name} must be an object`);
     else lanes.set(name, oneLane(name, wanted as Record<string, unknown>, problems));
   }
   return { lanes, problems };
+}
+
+/** What a window wrote into a queue's rows, or is to write. */
+export interface Written {
+  queue: Partial<QueueSettings>;
+  lanes: ReadonlyMap<string, LaneSettings>;
+}
+
+/**
+ * What differs from what was written before, and so is all there is to write: the rest may have been changed elsewhere
+ * since. What is no longer set goes back to `usual`, for lanes to null.
+ */
+export function changedSince(before: Written, now: Written, usual: Partial<QueueSettings>): Written {
+  const lanes = new Map<string, LaneSettings>();
+  for (const name of new Set([...before.lanes.keys(), ...now.lanes.keys()])) {
+    const changed = difference(before.lanes.get(name) ?? {}, now.lanes.get(name) ?? {}, () => null);
+    if (Object.keys(changed).length > 0) lanes.set(name, changed);
+  }
+  return { queue: difference(before.queue, now.queue, (key) => usual[key]), lanes };
+}
+
+function difference<T extends object>(before: T, now: T, unset: (key: keyof T) => unknown): T {
+  const keys = [...new Set([...Object.keys(before), ...Object.keys(now)])] as (keyof T)[];
+  const changed = keys.filter((key) => before[key] !== now[key]);
+  return Object.fromEntries(changed.map((key) => [key, now[key] === undefined ? unset(key) : now[key]])) as T;
 }
 
 /** Durations a lane can set, by their key in the settings: the same that `lane lanes set` knows. */
@@ -103,13 +129,13 @@ function oneLane(name: string, wanted: Record<string, unknown>, problems: string
     if (!LANE_KEYS.has(key)) problems.push(`laneway.lanes.${name} knows no "${key}"`);
   }
   if (slots !== undefined) {
-    const value = count(slots, 1);
-    if (value === null) wrong('slots', 'a whole number of 1 or more');
+    const value = count(slots, 1, MAX_SLOTS);
+    if (value === null) wrong('slots', `a whole number from 1 to ${MAX_SLOTS}`);
     else lane.slots = value;
   }
   if (retries !== undefined) {
-    const value = count(retries, 0);
-    if (value === null && retries !== null) wrong('retries', 'a whole number of 0 or more');
+    const value = count(retries, 0, MAX_RETRIES);
+    if (value === null && retries !== null) wrong('retries', `a whole number from 0 to ${MAX_RETRIES}`);
     else lane.maxRetries = value;
   }
   for (const [key, field] of Object.entries(LANE_DURATIONS)) {
@@ -133,8 +159,8 @@ function durationOf(value: unknown): number | null {
   }
 }
 
-function count(value: unknown, least: number): number | null {
-  return typeof value === 'number' && Number.isSafeInteger(value) && value >= least ? value : null;
+function count(value: unknown, least: number, most = Number.MAX_SAFE_INTEGER): number | null {
+  return typeof value === 'number' && Number.isSafeInteger(value) && value >= least && value <= most ? value : null;
 }
 
 function amount(value: unknown): number | null {

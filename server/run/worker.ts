@@ -259,8 +259,13 @@ export function createWorker(options: WorkerOptions, parts: Partial<WorkerParts>
     },
     running: () => attempts.running(),
     setConcurrency: (now) => {
+      if (now === concurrency) return;
       concurrency = now;
-      if (lease !== null) scheduler.wake();
+      if (lease === null || ended) return;
+      scheduler.wake();
+      store
+        .write((tx) => transitions.setConcurrency(tx, id, now))
+        .catch((error: unknown) => log(`status shows an old limit of jobs: ${(error as Error).message}`));
     },
   };
 }

@@ -222,6 +222,8 @@ export interface Transitions {
   heartbeat(tx: Tx, workerId: string): boolean;
   /** Remove a worker that owns nothing. */
   removeWorker(tx: Tx, workerId: string): void;
+  /** A running worker goes by another limit from now on. */
+  setConcurrency(tx: Tx, workerId: string, concurrency: number): void;
   /** Reap step 1: ownership moves to the reaper, fence+1 on both rows. Null: it was finished or taken meanwhile. */
   takeOver(tx: Tx, owner: Owner, reaperId: string): Owner | null;
   /** What runs on another host or in another pid namespace than `here` is gone, says a person. Gives how many attempts. */

@@ -26,6 +26,7 @@ test('a worker runs no more jobs at once than its concurrency, and refills each 
     assert.ok(running().length <= 2);
   }
   worker.setConcurrency(5);
+  await waitFor(() => queue.store.read((r) => queries.workers(r))[0]?.concurrency === 5, { what: 'status to say so' });
   const more = [await queue.sh('exit 0'), await queue.sh('exit 0', { lane: 'other' })];
   for (const id of more) assert.equal((await queue.ended(id)).state, 'done');
   assert.equal(worker.finished.length, 7);

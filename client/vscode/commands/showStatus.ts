@@ -1,6 +1,6 @@
 /** `laneway.showStatus`: the queue at a glance. Returns the status; choosing a line goes on from there. */
 import * as vscode from 'vscode';
-import { sayCount, sayDuration } from '../../../shared/format.ts';
+import { sayBytes, sayCount, sayDuration } from '../../../shared/format.ts';
 import type { Status } from '../../../shared/job.ts';
 import { StatusRequest } from '../../../shared/protocol.ts';
 import type { Command, Laneway, Queue } from '../context.ts';
@@ -24,17 +24,26 @@ export const showStatus: Command = {
   },
 };
 
-async function show(queue: Queue, status: Status): Promise<void> {
+type Sized = Status & { logBytes: number };
+
+async function show(queue: Queue, status: Sized): Promise<void> {
   const picked = await vscode.window.showQuickPick(lines(queue, status), { title: `Laneway: ${queue.name}` });
   if (picked?.command) await vscode.commands.executeCommand(picked.command, picked.argument);
 }
 
-function lines(queue: Queue, { counts, scheduled, retrying, lanes, workers, server }: Status): Line[] {
+function lines(queue: Queue, status: Sized): Line[] {
+  const { counts, scheduled, retrying, lanes, workers, server, logBytes } = status;
   const ended = `${counts.done} done, ${counts.dead} dead, ${counts.canceled} canceled`;
   const waits = `${counts.queued - scheduled} queued, ${scheduled} scheduled (${retrying} retrying), ${counts.blocked} blocked`;
   return [
     { label: `$(sync) ${sayCount(counts.running, 'job')} running`, description: waits, command: 'laneway.findJob' },
     { label: `$(history) ${ended}`, command: 'laneway.findJob' },
+    {
+      label: `$(output) ${sayBytes(logBytes)} of logs`,
+      description: 'prune…',
+      command: 'laneway.pruneJobs',
+      argument: { queue },
+    },
     { label: 'lanes', kind: vscode.QuickPickItemKind.Separator },
     ...lanes.map((lane) => ({
       label: `$(${lane.paused ? 'debug-pause' : 'list-ordered'}) ${lane.name}`,

@@ -122,7 +122,10 @@ function describeLane(node: LaneNode): Shown {
   ];
   if (lane.paused) tooltip.push(['Paused', 'starts nothing; running jobs go on']);
   if (lane.maxRetries !== null) tooltip.push(['Retries', String(lane.maxRetries)]);
+  if (lane.retryDelayMs !== null) tooltip.push(['Retry delay', sayDuration(lane.retryDelayMs)]);
+  if (lane.retryMaxDelayMs !== null) tooltip.push(['Longest retry delay', sayDuration(lane.retryMaxDelayMs)]);
   if (lane.timeoutMs !== null) tooltip.push(['Timeout', sayDuration(lane.timeoutMs)]);
+  if (lane.cancelGraceMs !== null) tooltip.push(['Grace', sayDuration(lane.cancelGraceMs)]);
   if (lane.pauseOnFailure) tooltip.push(['On failure', 'pauses itself']);
   const words: ContextWord[] = ['lane', lane.paused ? 'paused' : 'flowing'];
   if (lane.running + waiting > 0) words.push('busy');

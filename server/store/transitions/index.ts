@@ -62,4 +62,4 @@ export { rerun } from './rerun.ts';
 export { retry } from './retry.ts';
 export { setSettings } from './settings.ts';
 export { checkpoint, sleep } from './stages.ts';
-export { heartbeat, registerWorker, release, removeWorker, started, takeOver } from './workers.ts';
+export { heartbeat, registerWorker, release, removeWorker, setConcurrency, started, takeOver } from './workers.ts';

@@ -41,6 +41,11 @@ export function heartbeat(tx: Tx, workerId: string): boolean {
   return true;
 }
 
+/** A running worker goes by another limit from now on. */
+export function setConcurrency(tx: Tx, workerId: string, concurrency: number): void {
+  statement(tx.db, 'UPDATE workers SET concurrency = ? WHERE id = ?').run(concurrency, workerId);
+}
+
 /** Only a worker that owns nothing goes; one that does is left for a reaper. */
 export function removeWorker(tx: Tx, workerId: string): void {
   statement(

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import {
+  changedSince,
   defaultLane,
   laneSettings,
   notifications,
@@ -13,6 +14,7 @@ import { aimed, failureText, Guided, nextSteps } from '../../../client/vscode/me
 import { glance, stillSeen } from '../../../client/vscode/views/glance.ts';
 import { withoutIcons, withoutLinks } from '../../../client/vscode/messages/plainText.ts';
 import { toErrorData } from '../../../shared/errors.ts';
+import type { LaneSettings } from '../../../shared/job.ts';
 import { callerEnv, runtimeEnv } from '../../../client/vscode/runtime.ts';
 import { shim } from '../../../client/vscode/terminal/shim.ts';
 import { counts, job } from './fixtures.ts';
@@ -41,7 +43,21 @@ describe('settings', () => {
     });
     assert.deepEqual(queueSettings(settings({ maxConcurrency: -1, 'retention.days': 'x', logLimitMiB: 0 })), {});
   });
-  it('set lanes, and name what cannot be understood while the rest applies', () => {
+  it('write what changed, so that another change undoes nothing, and what is taken out goes back', () => {
+    const before = { queue: { concurrency: 3, retentionMs: 5 }, lanes: new Map([['a', { slots: 2, timeoutMs: 9 }]]) };
+    const usual = { concurrency: null, retentionMs: 30 };
+    assert.deepEqual(changedSince(before, before, usual), { queue: {}, lanes: new Map() });
+    const more = new Map<string, LaneSettings>([...before.lanes, ['b', { pauseOnFailure: true }]]);
+    assert.deepEqual(changedSince(before, { queue: { ...before.queue, concurrency: 4 }, lanes: more }, usual), {
+      queue: { concurrency: 4 },
+      lanes: new Map([['b', { pauseOnFailure: true }]]),
+    });
+    assert.deepEqual(changedSince(before, { queue: {}, lanes: new Map([['a', { slots: 2 }]]) }, usual), {
+      queue: usual,
+      lanes: new Map([['a', { timeoutMs: null }]]),
+    });
+  });
+  it('set lanes, and name what cannot be understood', () => {
     const value = {
       web: { slots: 2, timeout: '5m', retries: 1, pauseOnFailure: true },
       '-x': {},
