@@ -3,7 +3,7 @@ import path from 'node:path';
 import { LANE_NAME, MAX_PRIORITY, MAX_RETRIES, MIN_PRIORITY } from '../../shared/limits.ts';
 import { NEED_POLICIES, type AddRequest, type Caller } from '../../shared/job.ts';
 import { quoteArgv } from '../../shared/shell.ts';
-import { escapeControls } from '../../shared/text.ts';
+import { escapeControls, quoteValue } from '../../shared/text.ts';
 import { parseAt } from '../../shared/time.ts';
 import {
   choice,
@@ -121,7 +121,7 @@ export function commonRequest(flags: JobFlags, { cwd, now }: Pick<Context, 'cwd'
 function laneName(given: string): string {
   if (LANE_NAME.test(given)) return given;
   throw invalid(
-    `--lane: ${JSON.stringify(given)} is no lane name`,
+    `--lane: ${quoteValue(given)} is no lane name`,
     'Use 1 to 64 letters, digits, ".", "_" and "-", beginning with a letter or digit.',
   );
 }

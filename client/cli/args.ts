@@ -8,7 +8,7 @@
 import { nearest } from '../../shared/check.ts';
 import { parseDuration } from '../../shared/duration.ts';
 import { LanewayError } from '../../shared/errors.ts';
-import { escapeControls, quoteValue } from '../../shared/text.ts';
+import { escapeControls, quoteValue, truncate } from '../../shared/text.ts';
 
 /** One flag. `T` is the type of one parsed value. */
 export interface Flag<T = unknown> {
@@ -208,7 +208,7 @@ function parseValue<T>(name: string, flag: Flag<T>, given: string): T {
 
 function unknownFlag(name: string, known: string[]): LanewayError {
   return invalid(
-    `Unknown flag ${escapeControls(name)}`,
+    `Unknown flag ${truncate(escapeControls(name), 60)}`,
     didYouMean(name, known) ?? 'Flags of lane stand before --, the command after it; --help lists the flags.',
   );
 }

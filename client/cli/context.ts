@@ -35,7 +35,12 @@ export function makeContext(
 
   const found = (): string => (workspace ??= findWorkspace({ cwd: io.cwd, env: io.env, explicit: global.workspace }));
   const note = (line: string): void => {
-    if (!global.json) writeAll(2, `${line}\n`);
+    if (global.json) return;
+    try {
+      writeAll(2, `${line}\n`);
+    } catch {
+      // Advice that nobody reads: what it is about goes on.
+    }
   };
   const keep = (opening: Promise<Connection>): Promise<Connection> => {
     connection = opening;
@@ -90,7 +95,7 @@ export function makeContext(
     server: () => io.loadServer(),
     now: () => Date.now(),
     onInterrupt(listener, { term = false } = {}) {
-      const names: NodeJS.Signals[] = term ? ['SIGINT', 'SIGTERM'] : ['SIGINT'];
+      const names: NodeJS.Signals[] = term ? ['SIGINT', 'SIGTERM', 'SIGHUP'] : ['SIGINT'];
       // The bootstrap's own listener ends the process; it stands back while somebody else listens.
       for (const name of names) process.on(name, listener);
       return () => {

@@ -82,8 +82,8 @@ export interface Context {
   server(): ServerModule;
   /** Milliseconds since the epoch. */
   now(): number;
-  /** Takes SIGINT (and SIGTERM when `term`) instead of the default, which is to end with 130. Returns the removal. */
-  onInterrupt(listener: () => void, options?: { term?: boolean }): () => void;
+  /** Takes SIGINT (and SIGTERM, SIGHUP when `term`) instead of the default, which is to end. Returns the removal. */
+  onInterrupt(listener: (signal: NodeJS.Signals) => void, options?: { term?: boolean }): () => void;
 }
 
 export interface OpenOptions {

@@ -126,6 +126,7 @@ export function createAttempts(tools: AttemptsTools): Attempts {
         return;
       }
       point('finish:after');
+      if (result.settleMore) await settle();
       options.onFinished?.({
         jobId: claimed.jobId,
         attempt: claimed.attempt,
@@ -134,7 +135,6 @@ export function createAttempts(tools: AttemptsTools): Attempts {
         durationMs: Math.round(clock.ticks() - since),
         jobState: result.jobState,
       });
-      if (result.settleMore) await settle();
     } catch (error) {
       log(`job ${claimed.jobId} attempt ${claimed.attempt}: its end is not recorded: ${(error as Error).message}`);
     } finally {

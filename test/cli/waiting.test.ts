@@ -1,6 +1,7 @@
 /** `lane wait`, `lane events`, `lane work`, `lane server`, and the bootstrap around every verb. */
 import assert from 'node:assert/strict';
 import { execFileSync, spawn } from 'node:child_process';
+import { once } from 'node:events';
 import fs from 'node:fs';
 import path from 'node:path';
 import { describe, it } from 'node:test';
@@ -171,6 +172,27 @@ describe('lane work', () => {
     assert.equal((await stubborn.ended).signal, null);
     assert.equal(await stateOf(box, 3, '--direct'), 'queued', 'stopped, to run again');
     await box.json(['cancel', '--direct', '3']);
+  });
+});
+
+describe('lane work that nobody watches any more', () => {
+  it('lets its jobs finish when the terminal was closed, which is told twice, and when nobody reads what it says', async (t) => {
+    for (const signals of [['SIGHUP', 'SIGHUP'], ['SIGINT']] as const) {
+      const box = sandbox(t);
+      const gate = path.join(box.root, 'gate');
+      await box.json(['add', '--direct', '-c', until(gate)]);
+      const work = box.startLane(['work']);
+      await waitFor(async () => (await stateOf(box, 1, '--direct')) === 'running', { what: 'the job to run' });
+      work.child.stdout?.destroy();
+      work.child.stderr?.destroy();
+      for (const signal of signals) work.child.kill(signal);
+      await box.json(['add', '--direct', '--', 'true']);
+      fs.writeFileSync(gate, '');
+      assert.deepEqual(await once(work.child, 'exit'), [0, null]);
+      assert.equal(await stateOf(box, 1, '--direct'), 'done');
+      assert.equal(await stateOf(box, 2, '--direct'), 'queued');
+      await box.json(['cancel', '--direct', '2']);
+    }
   });
 });
 

@@ -92,6 +92,7 @@ test('what is wrong is named, with a way out', () => {
     [['--lnae', 'x'], /Unknown flag --lnae/, /Did you mean --lane\?/],
     [['--zzzzzz'], /Unknown flag --zzzzzz/, /before --/],
     [['-x'], /Unknown flag -x/],
+    [[`--${'x'.repeat(1000)}`], /^Unknown flag --x{57}…$/],
     [['--lane'], /--lane needs a value \(NAME\)/, /--lane=NAME/],
     [['--lane', '--'], /--lane needs a value/],
     [['--lane', '--follow'], /--lane needs a value/],

@@ -11,7 +11,7 @@ export default verb({
   usage: ['lane work [flags]'],
   details: [
     'Any number of workers may share a queue with the server; the slots of a lane count over all of them.',
-    'The first Ctrl-C (or TERM) takes no more jobs and lets the running ones finish; the second stops them, with their grace.',
+    'The first Ctrl-C (or TERM) takes no more jobs and lets the running ones finish; the second stops them, with their grace. A closed terminal is like the first.',
   ],
   flags: {
     lane: many(parsed('NAME', 'Only jobs of this lane (repeatable)', laneName, { aliases: ['queue'] })),
@@ -30,8 +30,10 @@ export default verb({
     const draining = new AbortController();
     const stopping = new AbortController();
     const remove = context.onInterrupt(
-      () => {
+      (signal) => {
         if (draining.signal.aborted) {
+          // A closing terminal says so twice: the system does, and the shell.
+          if (signal === 'SIGHUP') return;
           context.note('lane: stopping the running jobs');
           stopping.abort();
         } else {
