@@ -12,7 +12,7 @@ import { crashQueue, PATIENCE, skip } from './support.ts';
 
 const MIGRATOR = path.join(import.meta.dirname, '../programs/migrator.ts');
 
-/** Opens the folder's queue as a build of schema 2 would. Resolves with its exit status or signal. */
+/** Opens the folder's queue as a build of the next schema would. Resolves with its exit status or signal. */
 function migrate(folder: string, points: string): Promise<number | string | null> {
   const child = fork(MIGRATOR, [folder], { env: { PATH: process.env['PATH'] ?? '', LANEWAY_TEST_POINTS: points } });
   return new Promise((resolve) => child.once('exit', (code, signal) => resolve(code ?? signal)));
