@@ -5,8 +5,12 @@ import { LanewayError } from '../shared/errors.ts';
 import { quoteArgv } from '../shared/shell.ts';
 import { prepareGround } from '../shared/ground.ts';
 import { type Env, type Machine, type StatePaths, statePaths, thisMachine } from '../shared/paths.ts';
+import { readHost } from './run/host.ts';
+import { judge } from './run/judge.ts';
 import { parsePoints } from './run/points.ts';
-import type { Clock, Store } from './store/api.ts';
+import { createProcesses } from './run/processes.ts';
+import { runTool } from './run/tool.ts';
+import type { Clock, HostIdentity, ProcessIdentity, Store } from './store/api.ts';
 import { openStore } from './store/open.ts';
 import * as queries from './store/queries/index.ts';
 import { identityOf, readIdentity, sameFolder, writeIdentity } from './workspaces/identity.ts';
@@ -42,6 +46,7 @@ export async function openQueue(options: OpenQueueOptions): Promise<OpenQueue> {
     clock,
     warn,
     mustExist,
+    isGone,
     point: parsePoints(env['LANEWAY_TEST_POINTS']),
   });
   try {
@@ -51,6 +56,12 @@ export async function openQueue(options: OpenQueueOptions): Promise<OpenQueue> {
     throw error;
   }
   return { paths, store, setAside: damagedIn(paths.folder).filter((file) => !before.has(file)) };
+}
+
+async function isGone(worker: HostIdentity & ProcessIdentity): Promise<boolean> {
+  const here = await readHost(process.platform, runTool);
+  const holder = await createProcesses(process.platform, runTool).find(worker.pid);
+  return ['gone', 'other_boot'].includes(judge(worker, here, holder, 0, Number.POSITIVE_INFINITY));
 }
 
 /** A queue without live jobs goes over to the new folder: nothing of the old one would start in it. */

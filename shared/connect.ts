@@ -254,13 +254,14 @@ function noServer(paths: StatePaths): LanewayError {
 function cannotStart(paths: StatePaths, why: string | null, cause?: Error): LanewayError {
   const said = why === null ? (startError(paths) ?? writeTrouble(paths)) : null;
   const reason = why ?? said?.message ?? 'it ended at once';
-  const log = `Its log: ${paths.serverLog}. With --direct the command works without a server.`;
-  return new LanewayError(
-    said?.code ?? 'ENVIRONMENT',
-    `The server did not start: ${reason}`,
-    said?.hint ? `${said.hint}. ${log}` : log,
-    { cause },
-  );
+  const code = said?.code ?? 'ENVIRONMENT';
+  // A queue that is refused is refused without a server too.
+  const direct =
+    code === 'SCHEMA_NEWER' || code === 'REFUSED' ? '' : ' With --direct the command works without a server.';
+  const log = `Its log: ${paths.serverLog}.${direct}`;
+  return new LanewayError(code, `The server did not start: ${reason}`, said?.hint ? `${said.hint}. ${log}` : log, {
+    cause,
+  });
 }
 
 function notAnswering(): LanewayError {

@@ -75,6 +75,8 @@ export interface OpenOptions {
   warn?: (message: string) => void;
   /** Refuse instead of creating when there is no database. */
   mustExist?: boolean;
+  /** Whether the process of a worker is gone for sure, though it showed life within a lease: then it holds up no migration. */
+  isGone?: (worker: HostIdentity & ProcessIdentity) => Promise<boolean>;
   /** Tests only: told of each instant in which dying must be safe. */
   point?: StorePoint;
 }

@@ -13,7 +13,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import type { Database } from 'better-sqlite3';
 import { LanewayError } from '../../shared/errors.ts';
 import { LEASE_MS } from '../../shared/limits.ts';
-import type { Clock, StorePoint } from './api.ts';
+import type { Clock, HostIdentity, OpenOptions, ProcessIdentity, StorePoint } from './api.ts';
 import { whileBusy } from './busy.ts';
 import { statement } from './statements.ts';
 
@@ -40,6 +40,7 @@ export interface MigrateOptions {
   migrations?: () => string[];
   /** How long to wait for workers of an older schema, ms. */
   workersMs?: number;
+  isGone?: OpenOptions['isGone'];
   point?: StorePoint;
 }
 
@@ -63,7 +64,8 @@ export function schemaNewer(file: string, found: number, known: number): Laneway
  * @throws SCHEMA_NEWER, with nothing changed; ENVIRONMENT beside live workers of an older schema.
  */
 export async function migrate(db: Database, options: MigrateOptions): Promise<string> {
-  const { clock, file, schema = SCHEMA, migrations = loadMigrations, workersMs = 5000, point } = options;
+  const { clock, file, schema = SCHEMA, migrations = loadMigrations, workersMs = 5000, isGone, point } = options;
+  const gone = new Set<string>();
   const patience = { clock, deadlineMs: LOCK_MS };
   const end = clock.ticks() + workersMs;
   for (;;) {
@@ -71,10 +73,13 @@ export async function migrate(db: Database, options: MigrateOptions): Promise<st
     if (found > schema) throw schemaNewer(file, found, schema);
     if (found === schema) return whileBusy(() => instanceOf(db), patience);
     const texts = migrations();
-    const blockers = await whileBusy(() => step(db, { clock, schema, texts, point }), patience);
+    const blockers = await whileBusy(() => step(db, { clock, schema, texts, gone, point }), patience);
     if (blockers.length === 0) continue;
+    for (const worker of blockers) if (await isGone?.(worker)) gone.add(worker.id);
+    const live = blockers.filter(({ id }) => !gone.has(id));
+    if (live.length === 0) continue;
     if (clock.ticks() >= end) {
-      const who = blockers.map((worker) => `pid ${worker.pid}`).join(', ');
+      const who = live.map((worker) => `pid ${worker.pid}`).join(', ');
       throw new LanewayError(
         'ENVIRONMENT',
         `the queue's database needs an update from schema ${found} to ${schema}, but workers of the older version still use it (${who})`,
@@ -85,21 +90,28 @@ export async function migrate(db: Database, options: MigrateOptions): Promise<st
   }
 }
 
-interface Blocker {
-  pid: number;
+interface Blocker extends HostIdentity, ProcessIdentity {
+  id: string;
 }
 
 /** All that is missing in one transaction. Gives the live workers that stand in its way, else none. */
 function step(
   db: Database,
-  { clock, schema, texts, point }: { clock: Clock; schema: number; texts: string[]; point?: StorePoint },
+  {
+    clock,
+    schema,
+    texts,
+    gone,
+    point,
+  }: { clock: Clock; schema: number; texts: string[]; gone: ReadonlySet<string>; point?: StorePoint },
 ): Blocker[] {
   db.exec('BEGIN IMMEDIATE');
   try {
     // Another process may have been here first.
     const found = schemaOf(db);
     const missing = texts.slice(found, schema);
-    const blockers = missing.length === 0 || found === 0 ? [] : liveWorkers(db, clock.now());
+    const blockers =
+      missing.length === 0 || found === 0 ? [] : liveWorkers(db, clock.now()).filter(({ id }) => !gone.has(id));
     const applies = missing.length > 0 && blockers.length === 0;
     if (applies) {
       for (const sql of missing) db.exec(sql);
@@ -118,7 +130,9 @@ function step(
 
 /** Everyone who has shown life within a lease; all are of the older schema, or they could not be registered. */
 function liveWorkers(db: Database, now: number): Blocker[] {
-  return db.prepare<[number], Blocker>('SELECT pid FROM workers WHERE heartbeat_at > ?').all(now - LEASE_MS);
+  const sql = `SELECT id, host, boot_id AS bootId, pid_namespace AS pidNamespace, pid, pid_start AS startTime
+    FROM workers WHERE heartbeat_at > ?`;
+  return db.prepare<[number], Blocker>(sql).all(now - LEASE_MS);
 }
 
 function instanceOf(db: Database): string {

@@ -73,7 +73,7 @@ async function openSound(
   options: OpenOptions,
   parts: OpenParts,
 ): Promise<{ db: Database; instance: string }> {
-  const { clock, busyMs = 50, warn = ignore, mustExist, point } = options;
+  const { clock, busyMs = 50, warn = ignore, mustExist, isGone, point } = options;
   for (let tries = 1; ; tries++) {
     if (makeFile(file)) point?.('open:made');
     const { schema, migrations, workersMs } = parts;
@@ -84,7 +84,7 @@ async function openSound(
       const opened = await connect(file, { busyMs });
       db = opened;
       await whileBusy(() => configure(opened), patience);
-      const instance = await migrate(opened, { clock, file, schema, migrations, workersMs, point });
+      const instance = await migrate(opened, { clock, file, schema, migrations, workersMs, isGone, point });
       return { db: opened, instance };
     } catch (error) {
       db?.close();

@@ -80,6 +80,21 @@ test('beside a live worker of the older schema it refuses; when that leaves whil
   assert.equal(newer.schema, SCHEMA + 1);
 });
 
+test('a worker whose process is known to be gone holds up nothing, one beside it does', async (t) => {
+  const { store, folder, clock } = await openTemp(t);
+  await register(store, 'killed', { pid: 4711 });
+  await register(store, 'alive', { pid: 4712 });
+  const isGone = async ({ pid }: { pid: number }): Promise<boolean> => pid === 4711;
+  await assert.rejects(openStoreWith({ folder, clock, isGone }, second()), {
+    code: 'ENVIRONMENT',
+    message: /pid 4712/,
+  });
+  await store.write((tx) => transitions.removeWorker(tx, 'alive'));
+  const newer = await openStoreWith({ folder, clock, isGone }, second());
+  t.after(() => newer.close());
+  assert.equal(newer.schema, SCHEMA + 1);
+});
+
 test('a worker that has shown no life for a lease holds up nothing', async (t) => {
   const { store, folder, clock } = await openTemp(t);
   await register(store, 'gone');

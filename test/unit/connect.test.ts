@@ -99,12 +99,17 @@ test('no server, and none to be started', async (t) => {
 test('a server that ends at once gives its own reason, code and hint', async (t) => {
   const { options } = world(t, { start: 'always' });
   const { folder } = statePaths(options.workspace, options.env);
-  const why = { code: 'CORRUPT', message: 'the database is damaged', hint: 'run lane doctor' };
-  fs.writeFileSync(
-    options.serverBundle,
-    `require('fs').writeFileSync(${JSON.stringify(path.join(folder, 'start-error.json'))}, ${JSON.stringify(JSON.stringify(why))}); process.exit(3);`,
-  );
-  await assert.rejects(connect(options), fails('CORRUPT', /damaged.*run lane doctor.*server\.log.*--direct/));
+  for (const [code, hint] of [
+    ['CORRUPT', /run lane doctor.*server\.log.*--direct/],
+    ['SCHEMA_NEWER', /run lane doctor.*server\.log\.$/],
+  ] as const) {
+    const why = JSON.stringify({ code, message: 'the database is damaged', hint: 'run lane doctor' });
+    fs.writeFileSync(
+      options.serverBundle,
+      `require('fs').writeFileSync(${JSON.stringify(path.join(folder, 'start-error.json'))}, ${JSON.stringify(why)}); process.exit(3);`,
+    );
+    await assert.rejects(connect(options), fails(code, new RegExp(`damaged.*${hint.source}`)));
+  }
 });
 
 test('what listens but is no server of ours', async (t) => {
