@@ -1,4 +1,5 @@
 /** A worker on an open queue, with everything of this machine that it needs. Used by server, `--direct`, `lane work`. */
+import fs from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import { HEARTBEAT_MS, LEASE_MS } from '../shared/limits.ts';
@@ -32,6 +33,8 @@ export interface MakeWorkerOptions {
 export async function makeWorker(options: MakeWorkerOptions): Promise<WorkerHandle> {
   const { queue, workspace, clock, env, kind, lanes = null, slots = null, maxAttempts = null } = options;
   const { store, paths } = queue;
+  // Node makes its helper threads when it first needs one, and dies when the machine has none left: better now than among jobs.
+  await fs.promises.stat(paths.folder);
   return createWorker(
     {
       store,

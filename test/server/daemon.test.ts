@@ -68,6 +68,17 @@ describe('a server', () => {
     if (process.platform === 'linux') assert.equal(fs.readlinkSync(`/proc/${server.pid}/cwd`), folder);
   });
 
+  it('has all its threads before it serves: a machine that has none left ends no server', async (t) => {
+    if (process.platform !== 'linux') return t.skip('threads are counted in /proc');
+    const box = sandbox(t);
+    const { pid } = await box.startServer();
+    const threads = (): number => fs.readdirSync(`/proc/${pid}/task`).length;
+    const before = threads();
+    await box.json(['add', '--wait', '--', 'true']);
+    await box.json(['output', '1']);
+    assert.equal(threads(), before);
+  });
+
   it('lets running jobs end at the first SIGTERM, stops and requeues them at the second', async (t) => {
     const box = sandbox(t);
     const first = await box.startServer();
