@@ -41,6 +41,7 @@ test("a job takes what it is given, else its lane's defaults as they are now, el
   assert.deepEqual(read(own), [1, 0, 9, 10, 60_000, 7]);
   assert.deepEqual(read(lane), [5000, 3, 2, 10, 60_000, 7]);
   assert.deepEqual(read(plain), [null, 0, 2, 2000, 60_000, 10_000]);
+  assert.deepEqual([view(store, plain as number)['lane'], view(store, plain as number)['priority']], ['default', 0]);
   assert.deepEqual(read(patient), [null, 0, 2, 90_000, 90_000, 10_000], 'the longest wait is never below the first');
 });
 

@@ -182,6 +182,16 @@ export class EditorWindow {
     });
   }
 
+  /** Chooses the entry that contains this in the menu of a row. */
+  async menu(view: string, row: RegExp, entry: string): Promise<void> {
+    const entries = this.page.locator('.context-view .action-label');
+    await this.until(`the menu of ${row}`, async () => {
+      await (await this.row(view, row)).click({ button: 'right', timeout: AGAIN_MS });
+      await entries.filter({ hasText: entry }).first().click({ timeout: AGAIN_MS });
+      return true;
+    });
+  }
+
   /** Clicks a row until the output panel shows text like this. */
   async openLog(view: string, row: RegExp, text: RegExp): Promise<void> {
     await this.until(`a log like ${text}`, async () => {

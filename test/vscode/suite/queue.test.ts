@@ -110,19 +110,42 @@ describe('the queue from the editor', () => {
     assert.equal((await command<Lane>('configureLane', 'conf', { maxRetries: 2 })).maxRetries, 2);
   });
 
-  it('writes the lanes of the settings into the queue', async () => {
+  it('writes the lanes of the settings when they change, and leaves alone what others set since', async () => {
     const config = vscode.workspace.getConfiguration('laneway');
-    await config.update('lanes', { fromSettings: { slots: 4, timeout: '5m' } }, vscode.ConfigurationTarget.Global);
+    const set = async (name: string, value: unknown): Promise<void> =>
+      await config.update(name, value, vscode.ConfigurationTarget.Global);
+    const rows = async (): Promise<Lane[]> => (await queue.request(Lanes, null)).lanes;
+    const row = async (): Promise<Lane | undefined> => (await rows()).find(({ name }) => name === 'fromSettings');
+    const concurrency = async (): Promise<number | undefined> =>
+      (await command<Status>('showStatus')).workers[0]?.concurrency;
+    const lane = { slots: 4, timeout: '5m', grace: '3s', retries: 2, retryDelay: '1s', retryMaxDelay: '9s' };
     try {
-      await waitFor(async () => {
-        const { lanes } = await queue.request(Lanes, null);
-        return lanes.some(
-          ({ name, slots, timeoutMs }) => name === 'fromSettings' && slots === 4 && timeoutMs === 300_000,
-        );
-      }, DEADLINE);
+      await set('lanes', { fromSettings: { ...lane, pauseOnFailure: true } });
+      const written = await waitFor(row, DEADLINE);
+      const { slots, timeoutMs, cancelGraceMs, maxRetries, retryDelayMs, retryMaxDelayMs, pauseOnFailure } = written;
+      assert.deepEqual(
+        [slots, timeoutMs, cancelGraceMs, maxRetries, retryDelayMs, retryMaxDelayMs, pauseOnFailure],
+        [4, 300_000, 3000, 2, 1000, 9000, true],
+      );
+      await command<Lane>('configureLane', 'fromSettings', { slots: 7 });
+      await set('maxConcurrency', 5);
+      await waitFor(async () => (await concurrency()) === 5, DEADLINE);
+      assert.equal((await row())?.slots, 7, 'another setting undoes nothing');
+      // A mistake anywhere, and nothing of it is written; what is written next shows that it was looked at.
+      await set('lanes', { fromSettings: { slots: 0 }, refused: { slots: 2 } });
+      await set('maxConcurrency', 6);
+      await waitFor(async () => (await concurrency()) === 6, DEADLINE);
+      assert.deepEqual(
+        (await rows()).filter(({ name }) => name === 'refused'),
+        [],
+      );
+      assert.equal((await row())?.slots, 7);
     } finally {
-      await config.update('lanes', undefined, vscode.ConfigurationTarget.Global);
+      await set('maxConcurrency', undefined);
+      await set('lanes', undefined);
     }
+    await waitFor(async () => (await row())?.slots === 1 && (await row())?.timeoutMs === null, DEADLINE);
+    await vscode.commands.executeCommand('workbench.action.closeQuickOpen');
   });
 
   it('copies the command line, filters, and tells the status', async () => {

@@ -1,6 +1,6 @@
 /** A window with several root folders: a queue of each, shown together and told apart. */
 import assert from 'node:assert/strict';
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import net from 'node:net';
 import path from 'node:path';
 import Database from 'better-sqlite3';
@@ -67,6 +67,49 @@ describe('the window', () => {
     for (const other of others) other.close();
     await window.screenshot('folders');
   });
+
+  journey(
+    'takes along the queue of a renamed folder, deletes that of a removed one, refuses another’s',
+    {},
+    async (_, editor) => {
+      const { sandbox } = editor;
+      const before = sandbox.folder('before');
+      const now = sandbox.folder('now');
+      const gone = sandbox.folder('gone');
+      const place = sandbox.folder('place');
+      for (const folder of [before, gone, place]) {
+        mkdirSync(folder);
+        await sandbox.lane('--workspace', folder, '--direct', 'add', '--after', '1h', '--', 'node', '--version');
+      }
+      renameSync(before, now);
+      rmSync(gone, { recursive: true });
+      renameSync(place, `${place}-moved`);
+      mkdirSync(place);
+
+      const window = await editor.open(now);
+      await window.openViews();
+      await window.until('the empty queue', async () => /No jobs yet/.test(await window.sideBar()));
+      await sandbox.lane('workspaces', 'move', before, now);
+      // Its server was ended for the move: started again by a click, where the window has not found it by itself.
+      const start = window.page.locator('.sidebar .monaco-button', { hasText: 'Start Server' }).first();
+      await window.until('its job', async () => {
+        if (await start.isVisible()) await start.click({ timeout: 2000 });
+        return (await window.rows('Lanes')).some((row) => row.startsWith('job 1, node --version, scheduled'));
+      });
+
+      await window.command('Laneway: Delete Queues of Removed');
+      await window.tick('/gone');
+      await window.page.locator('.monaco-dialog-box .monaco-button', { hasText: 'Delete' }).click();
+      await window.until('it to be gone', async () => !/\/gone$/m.test(await sandbox.lane('workspaces')));
+      await sandbox.lane('--workspace', now, 'server', 'stop', '--force');
+
+      const other = await editor.open(place);
+      await other.openViews();
+      await other.until('what to do', async () => (await other.messages()).includes(`workspaces adopt ${place}`));
+      assert.match(await other.messages(), /another folder[^]*workspaces move[^]*workspaces remove/);
+      assert.deepEqual(await other.rows('Lanes'), []);
+    },
+  );
 });
 
 /** Something in the place of a folder's server. */
