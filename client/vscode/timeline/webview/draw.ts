@@ -188,7 +188,8 @@ function drawLinks(
     const strong = picture.job === from.span.jobId;
     canvas.globalAlpha = strong ? 1 : 0.45;
     canvas.lineWidth = strong ? 2 : 1;
-    const lift = y1 === y2 ? Math.min(ROW_HEIGHT, 6 + (x2 - x1) / 8) : 0;
+    // Its highest point is three quarters of this: below the lane's heading, which would cover it.
+    const lift = y1 === y2 ? Math.min(ROW_HEIGHT * 0.6, 6 + (x2 - x1) / 8) : 0;
     canvas.beginPath();
     canvas.moveTo(x1, y1);
     canvas.bezierCurveTo(x1 + (x2 - x1) / 3, y1 - lift, x2 - (x2 - x1) / 3, y2 - lift, x2, y2);
