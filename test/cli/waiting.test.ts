@@ -254,7 +254,7 @@ describe('lane server', () => {
     assert.equal((await add(box, '--wait', '--', 'true')).state, 'done');
   });
 
-  it('says why it does not start, where its log is, and that --direct works', async (t) => {
+  it('says why it does not start, what to do, and where its log is', async (t) => {
     const box = sandbox(t);
     await add(box, '--wait', '--', 'true');
     await box.lane(['server', 'stop']);
@@ -267,7 +267,7 @@ describe('lane server', () => {
     assert.equal(code, 3, stderr);
     const { error } = JSON.parse(stderr) as { error: { code: string; message: string; hint: string } };
     assert.equal(error.code, 'SCHEMA_NEWER');
-    assert.ok(error.hint.includes(box.paths().serverLog) && error.hint.includes('--direct'), error.hint);
+    assert.ok(error.hint.includes(box.paths().serverLog) && error.hint.includes('update Laneway'), error.hint);
   });
 });
 

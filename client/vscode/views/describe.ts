@@ -134,7 +134,8 @@ function describeLane(node: LaneNode): Shown {
     description: parts.join(' · '),
     tooltip: () => tooltip,
     icon: iconOf(node),
-    fold: lane.running + waiting > 0 ? 'expanded' : 'collapsed',
+    // A first job may have ended before its lane is drawn; who added it wants to see it.
+    fold: lane.running + waiting > 0 || node.alone ? 'expanded' : 'collapsed',
     spoken: `lane ${lane.name}, ${lane.running} of ${lane.slots} running, ${waiting} waiting${lane.paused ? ', paused' : ''}`,
   };
 }

@@ -14,6 +14,8 @@ export interface FolderNode extends Base {
 }
 export interface LaneNode extends Base {
   readonly kind: 'lane';
+  /** The queue has no other lane. */
+  readonly alone: boolean;
   lane: Lane;
 }
 export interface GroupNode extends Base {

@@ -57,7 +57,9 @@ export function statesShape(filter: () => string): Shape {
 
 function laneNodes(queue: Queue): LaneNode[] {
   if (isEmpty(queue) && queue.cache.lanes.length <= 1) return [];
-  return queue.cache.lanes.map((lane) => ({ kind: 'lane', id: `${queue.root}|lane ${lane.name}`, queue, lane }));
+  const { lanes } = queue.cache;
+  const alone = lanes.length === 1;
+  return lanes.map((lane) => ({ kind: 'lane', id: `${queue.root}|lane ${lane.name}`, queue, alone, lane }));
 }
 
 function groupNodes(queue: Queue): GroupNode[] {

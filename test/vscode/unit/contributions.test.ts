@@ -144,8 +144,8 @@ function nodes(): Node[] {
   ];
   return [
     { ...base, kind: 'folder' },
-    { ...base, kind: 'lane', lane: lane('a', { running: 1 }) },
-    { ...base, kind: 'lane', lane: lane('b', { paused: true }) },
+    { ...base, kind: 'lane', alone: false, lane: lane('a', { running: 1 }) },
+    { ...base, kind: 'lane', alone: false, lane: lane('b', { paused: true }) },
     { ...base, kind: 'group', group: 'dead', count: 1 },
     ...jobs.map((one): Node => ({ ...base, kind: 'job', job: one })),
     { ...base, kind: 'attempt', job: job(3), attempt: attempt(3, 1), stages: [] },

@@ -153,6 +153,7 @@ describe('lanes, groups and attempts in the tree', () => {
       kind: 'lane',
       id: 'l',
       queue,
+      alone: false,
       lane: lane('web', { running: 1, slots: 2, queued: 3, blocked: 1 }),
     };
     assert.equal(describeNode(node, NOW).description, '1/2 · 4 waiting');
@@ -160,6 +161,11 @@ describe('lanes, groups and attempts in the tree', () => {
     const paused: Node = { ...node, lane: lane('web', { paused: true }) };
     assert.equal(describeNode(paused, NOW).description, '0/1 · paused');
     assert.deepEqual(describeNode(paused, NOW).words, ['lane', 'paused']);
+    assert.deepEqual(
+      [node, paused, { ...paused, alone: true }].map((each) => describeNode(each, NOW).fold),
+      ['expanded', 'collapsed', 'expanded'],
+      'what is live is unfolded, and a first lane',
+    );
   });
 
   it('counts groups without overlap, from what a hint carries', () => {
