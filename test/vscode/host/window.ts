@@ -113,10 +113,9 @@ export class EditorWindow {
     await this.until(`the command "${title}"`, async () => {
       await this.#openQuickInput();
       await this.#quickText().fill(`>${title}`, { timeout: AGAIN_MS });
-      await row.waitFor({ timeout: AGAIN_MS });
+      await row.click({ timeout: AGAIN_MS });
       return true;
     });
-    await row.click();
   }
 
   /** Types into the quick input that is open; accepts once an entry that contains `offered` stands first. */
