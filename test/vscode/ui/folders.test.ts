@@ -61,7 +61,7 @@ describe('the window', () => {
     await told('schema 9999', 'Check for Updates', 'Reload Window', 'Show Server Log');
     await window.unfold('Lanes', /^folder blocked,/);
     await window.row('Lanes', /^The server could not be reached: .* is no folder/);
-    await told('is no folder', 'Restart Server');
+    await told('is no folder', 'Open Terminal', 'Show Server Log');
     assert.match(await window.statusItem(), /schema 9999|speaks protocol|no Laneway server|is no folder/);
     assert.equal((await window.rows('Lanes')).filter((row) => row.startsWith('folder ')).length, 1 + FOLDERS.length);
     for (const other of others) other.close();
