@@ -1,6 +1,6 @@
 /** Every message about jobs, its good answer and its refusals, over both carriers; and rubbish in place of any. */
 import assert from 'node:assert/strict';
-import { describe } from 'node:test';
+import { describe, it } from 'node:test';
 import * as P from '../../shared/protocol.ts';
 import { CALLER, CARRIERS, type Case, inOneWorld, later, refused } from './messages.ts';
 
@@ -240,4 +240,8 @@ const CASES: Case[] = [
   ],
 ];
 
-for (const carrier of CARRIERS) describe(`messages over ${carrier}`, () => inOneWorld(carrier, CASES));
+for (const carrier of CARRIERS)
+  describe(`messages over ${carrier}`, () => {
+    const world = inOneWorld(carrier);
+    for (const [name, run] of CASES) it(name, () => run(world()));
+  });

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import fs from 'node:fs';
 import path from 'node:path';
-import { describe } from 'node:test';
+import { describe, it } from 'node:test';
 import * as P from '../../shared/protocol.ts';
 import { CARRIERS, type Case, inOneWorld, later, refused } from './messages.ts';
 
@@ -75,4 +75,8 @@ const CASES: Case[] = [
   ],
 ];
 
-for (const carrier of CARRIERS) describe(`messages about the queue over ${carrier}`, () => inOneWorld(carrier, CASES));
+for (const carrier of CARRIERS)
+  describe(`messages about the queue over ${carrier}`, () => {
+    const world = inOneWorld(carrier);
+    for (const [name, run] of CASES) it(name, () => run(world()));
+  });

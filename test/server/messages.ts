@@ -3,7 +3,7 @@
  * anything but the transport.
  */
 import assert from 'node:assert/strict';
-import { after, before, it } from 'node:test';
+import { after, before } from 'node:test';
 import type { AddRequest, Job } from '../../shared/job.ts';
 import { Add, type RequestType } from '../../shared/protocol.ts';
 import { openDirect } from '../../server/direct.ts';
@@ -13,7 +13,7 @@ import { Sandbox } from '../helpers/sandbox.ts';
 
 type Ask = <A, B>(type: RequestType<A, B>, params: A) => Promise<B>;
 
-interface World {
+export interface World {
   box: Sandbox;
   ask: Ask;
   add: (...jobs: AddRequest[]) => Promise<Job[]>;
@@ -50,8 +50,8 @@ export async function refused(answer: Promise<unknown>, code: string, message: R
   });
 }
 
-/** The cases as tests of the surrounding `describe`, all in one world. */
-export function inOneWorld(carrier: (typeof CARRIERS)[number], cases: readonly Case[]): void {
+/** One world for all tests of the surrounding `describe`, whose file defines them: a test counts where it is defined. */
+export function inOneWorld(carrier: (typeof CARRIERS)[number]): () => World {
   let box: Sandbox;
   let world: World;
   let close: () => Promise<void>;
@@ -68,5 +68,5 @@ export function inOneWorld(carrier: (typeof CARRIERS)[number], cases: readonly C
     await close();
     await box.dispose();
   });
-  for (const [name, run] of cases) it(name, () => run(world));
+  return () => world;
 }
