@@ -1,7 +1,8 @@
 /**
  * Starting a job's process: no shell, its own session, output straight into the log files.
  *
- * Node's own `spawn` does it, which costs half of what execa costs. Windows is execa's: there a
+ * Node's own `spawn` does it: with execa a job costs the server 1.4 to 1.6 times as much processor time
+ * (measured, with `true`, see docs/performance.md). Windows is execa's: there a
  * program may be a `.cmd`, which only a shell runs, and each argument needs quoting for both.
  *
  * The umask belongs to the process, not to a child, so it is set for the moment of the synchronous
