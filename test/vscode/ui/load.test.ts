@@ -82,6 +82,7 @@ describe('the window', () => {
     assert.ok(events > 10, `${events} events a second are no load`);
     if (host !== null) {
       const share = (used / seconds / 10).toFixed(1);
+      // The window was opened a moment ago: most of it is the editor's own start, see docs/performance.md.
       say(`${Math.round(events)} events a second; the extension host took ${share} % of a core`);
     }
 
