@@ -1,6 +1,7 @@
 /** The `lane` that jobs find first on their PATH: this build's, run by the Node that runs the server. */
 import fs from 'node:fs';
 import path from 'node:path';
+import { quotePosix } from '../shared/shell.ts';
 import { replaceFile } from './replaceFile.ts';
 
 /**
@@ -11,7 +12,7 @@ export function writeLauncher(folder: string, bundle: string, node: string, elec
   if (!fs.existsSync(bundle)) return null;
   const bin = path.join(folder, 'bin');
   fs.mkdirSync(bin, { recursive: true, mode: 0o700 });
-  const sh = `#!/bin/sh\n${electron ? 'ELECTRON_RUN_AS_NODE=1 ' : ''}exec ${quoted(node)} ${quoted(bundle)} "$@"\n`;
+  const sh = `#!/bin/sh\n${electron ? 'ELECTRON_RUN_AS_NODE=1 ' : ''}exec ${quotePosix(node)} ${quotePosix(bundle)} "$@"\n`;
   // A job may be starting it right now.
   replaceFile(path.join(bin, 'lane'), sh, 0o700);
   if (process.platform === 'win32') {
@@ -19,8 +20,4 @@ export function writeLauncher(folder: string, bundle: string, node: string, elec
     replaceFile(path.join(bin, 'lane.cmd'), `@setlocal\r\n${set}@"${node}" "${bundle}" %*\r\n`, 0o700);
   }
   return bin;
-}
-
-function quoted(text: string): string {
-  return `'${text.replaceAll("'", `'\\''`)}'`;
 }

@@ -1,4 +1,4 @@
-/** What a failure says and which next steps it offers. Pure; `messages.ts` shows it. */
+/** What a failure says and which next steps it offers. Pure; `tell.ts` shows it. */
 import { type ErrorCode, type ErrorData, LanewayError } from '../../../shared/errors.ts';
 
 /** A button under a message, and the command that it runs. */

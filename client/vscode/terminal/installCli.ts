@@ -7,7 +7,8 @@ import { spawn } from 'node:child_process';
 import fs from 'node:fs/promises';
 import path from 'node:path';
 import { LanewayError } from '../../../shared/errors.ts';
-import { SHIM_MARK, shellQuote } from './shim.ts';
+import { quotePosix } from '../../../shared/shell.ts';
+import { SHIM_MARK } from './shim.ts';
 
 /** A person's shell and where it begins. */
 export interface Shell {
@@ -94,7 +95,7 @@ async function isOurs(file: string): Promise<boolean> {
 function launcher(shim: string): string {
   return `#!/bin/sh
 ${SHIM_MARK}
-lane=${shellQuote(shim)}
+lane=${quotePosix(shim)}
 if [ -x "$lane" ]; then exec "$lane" "$@"; fi
 echo "lane: the Laneway extension is not installed any more; delete $0" >&2
 exit 127

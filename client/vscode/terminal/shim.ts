@@ -1,13 +1,9 @@
 /** `lane` as a small program of a few lines that runs the extension's own. Pure. */
+import { quotePosix } from '../../../shared/shell.ts';
 import type { Runtime } from '../runtime.ts';
 
 /** A line by which Laneway knows its own programs again. */
 export const SHIM_MARK = '# Written by the Laneway extension.';
-
-/** One word for a POSIX shell, whatever it holds. */
-export function shellQuote(value: string): string {
-  return `'${value.replaceAll("'", String.raw`'\''`)}'`;
-}
 
 /** The text of a `lane` to put on a PATH: it runs the CLI's bundle on this runtime. */
 export function shim(
@@ -21,6 +17,6 @@ export function shim(
     return { name: 'lane.cmd', text, mode: 0o755 };
   }
   const electron = runtime.electron ? 'ELECTRON_RUN_AS_NODE=1 ' : '';
-  const text = `#!/bin/sh\n${SHIM_MARK}\n${electron}exec ${shellQuote(runtime.execPath)} ${shellQuote(bundle)} "$@"\n`;
+  const text = `#!/bin/sh\n${SHIM_MARK}\n${electron}exec ${quotePosix(runtime.execPath)} ${quotePosix(bundle)} "$@"\n`;
   return { name: 'lane', text, mode: 0o755 };
 }

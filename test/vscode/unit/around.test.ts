@@ -113,9 +113,9 @@ describe('the runtime', () => {
     assert.deepEqual(callerEnv({ GIT_ASKPASS: '/my/askpass' }), { GIT_ASKPASS: '/my/askpass' });
   });
   it('runs the command line on itself, whatever the paths hold', () => {
-    const { name, text } = shim({ ...electron, execPath: "/a b/it's" }, '/x/cli.js', 'linux');
+    const { name, text } = shim({ ...electron, execPath: "/a b/it's" }, '/x y/$cli.js', 'linux');
     assert.equal(name, 'lane');
-    assert.match(text, /^#!\/bin\/sh\n[^]*ELECTRON_RUN_AS_NODE=1 exec '\/a b\/it'\\''s' '\/x\/cli\.js' "\$@"\n$/);
+    assert.match(text, /^#!\/bin\/sh\n[^]*ELECTRON_RUN_AS_NODE=1 exec '\/a b\/it'\\''s' '\/x y\/\$cli\.js' "\$@"\n$/);
     assert.match(shim(electron, 'C:\\x\\cli.js', 'win32').text, /"C:\\x\\cli\.js" %\*/);
   });
 });
